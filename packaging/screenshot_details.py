@@ -15,7 +15,7 @@ from workbench.ui.dialogs.preferences_dialog import ShortcutsPage
 from workbench.ui.label_files.export_dialog import LabelExportDialog
 from workbench.ui.label_files.import_dialog import ImportDialog
 from workbench.ui.predictions.predict_folder_dialog import PredictFolderDialog
-from workbench.ui.widgets.question_dialog import Question
+from workbench.ui.widgets.dialogs import Question
 
 # Labels of a video with content that a mask cannot hold.
 _VIDEO = """<annotations>

@@ -16,7 +16,7 @@ from workbench.ui.evaluation.verdict_evaluation_page import VerdictEvaluationPag
 from workbench.ui.label_files.import_dialog import ImportDialog
 from workbench.ui.training.export_options_dialog import ExportReport
 from workbench.ui.training.settings_dialog import TrainingSettingsDialog
-from workbench.ui.widgets.question_dialog import Question
+from workbench.ui.widgets.dialogs import Question
 
 View = Callable[[Stage], None]
 

@@ -361,7 +361,7 @@ IMPORTED_AS = {
 }
 # Dependencies that no module imports by name: the file and the line that need them.
 NEEDED_BY = {
-    "httptools": ("workbench/cli/serving/connection.py", "httptools_impl"),
+    "httptools": ("workbench/cli/serving/http_server.py", "httptools_impl"),
     "uvloop": ("workbench/cli/serving/http_server.py", "uvloop"),
     "paddlepaddle-gpu": ("workbench/training/networks.py", r"import paddle"),
     "setuptools": ("pyproject.toml", r"paddle imports it without declaring it"),

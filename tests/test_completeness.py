@@ -15,7 +15,7 @@ from workbench.core.runs.training_settings import Augmentation
 from workbench.inference.engines.registry import KINDS
 from workbench.ui.canvas.tools.tool_registry import TOOLS
 from workbench.ui.labels.history_panel import STEPS
-from workbench.ui.text import export_texts, settings_texts
+from workbench.ui.text import settings_texts
 
 ROOT = Path(__file__).resolve().parents[1]
 
@@ -48,7 +48,7 @@ def test_the_guide_names_the_key_of_each_tool(language, key):
 
 
 def test_each_export_format_and_augmentation_has_a_name():
-    assert {*KINDS, *LAYOUTS} <= export_texts._FORMATS.keys()
+    assert {*KINDS, *LAYOUTS} <= settings_texts._FORMATS.keys()
     names = set(get_args(Augmentation))
     assert names <= settings_texts._VALUES.keys() and names <= run_blocks._VALUES.keys()
 

@@ -26,9 +26,9 @@ def main(argv: list[str] | None = None) -> int:
         from workbench.core.runs.network_process import main as run_network
 
         if arguments[1:] == ["adapt"]:
-            from workbench.core.adoption.adapter_process import AdapterWork as Work
+            from workbench.core.adoption.adapter_graph import AdapterWork as Work
         else:
-            from workbench.core.runs.child_network import InferenceWork as Work
+            from workbench.core.runs.network_process import InferenceWork as Work
         return run_network(Work())
     if arguments[:1] == ["--print"]:
         from workbench.ui.text.pdf_file import main as print_page

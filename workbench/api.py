@@ -118,7 +118,7 @@ def train(
 ) -> Run:
     """Train in a child process, as `workbench train` does, and return the run once it has ended.
 
-    model: "unet" or "resnet". settings: training settings such as epochs, device, batch, start_from; the others are
+    model: "unet", "resnet" or "good". settings: training settings such as epochs, device, batch, start_from; others are
     planned. on_event: called with each event, of which `kind` is "started", "step", "evaluated", "trouble" or another;
     if it returns False, or on Ctrl+C, the training stops and its best model remains; an exception kills it. The run has
     name, root, events() and best_evaluation() or None. Raises ProjectLocked, BadSettings, PaddleMissing and others.

@@ -53,7 +53,8 @@ CHINESE = {
     "merge": "合并另一个项目（例如已标注的副本）的标注",
     "pack": "将项目及其全部图片写入一个 zip 文件",
     "unpack": "解包已打包的项目",
-    "train": "训练 UNet（缺陷分割）或 ResNet（整图判定）",
+    "train": "训练 UNet（缺陷分割）、ResNet（整图判定）或良品图片模型",
+    "use": "显示或选择正在使用的模型；evaluate、predict、queue 和 export 默认使用它",
     "adopt": "将其他程序训练的分割网络（ONNX）作为训练记录添加到项目",
     "log": "将训练进度写给 TensorBoard、VisualDL 或 MLflow",
     "spots": "列出与图片其余部分差异最大的可疑点（有模型之前）",
@@ -71,7 +72,7 @@ CHINESE = {
 def verb_parser(verb: str) -> argparse.ArgumentParser:
     """Return the parser of a verb, without the options that all verbs have."""
     parser = argparse.ArgumentParser(prog=f"workbench {verb}", add_help=False)
-    cli.load(cli.VERBS[verb][0]).add_arguments(parser)
+    cli.load(verb).add_arguments(parser)
     return parser
 
 

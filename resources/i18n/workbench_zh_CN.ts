@@ -1184,10 +1184,6 @@
 <context>
     <name>EvaluationPage</name>
     <message>
-        <source>Run</source>
-        <translation>训练记录</translation>
-    </message>
-    <message>
         <source>Not used for training or any choice. These metrics are unbiased.</source>
         <translation>未参与训练和任何选择，指标无偏。</translation>
     </message>
@@ -1198,10 +1194,6 @@
     <message>
         <source>Evaluation</source>
         <translation>评估</translation>
-    </message>
-    <message>
-        <source>Evaluated run</source>
-        <translation>评估的训练记录</translation>
     </message>
     <message>
         <source>Not used to fit the model. Checkpoint and thresholds are chosen on these images.</source>
@@ -1486,6 +1478,25 @@
     <message>
         <source>Export</source>
         <translation>导出</translation>
+    </message>
+</context>
+<context>
+    <name>ExportQuestion</name>
+    <message>
+        <source>Export model</source>
+        <translation>导出模型</translation>
+    </message>
+    <message>
+        <source>Export {model}?</source>
+        <translation>导出 {model}？</translation>
+    </message>
+    <message>
+        <source>Cancel</source>
+        <translation>取消</translation>
+    </message>
+    <message>
+        <source>Export anyway</source>
+        <translation>仍然导出</translation>
     </message>
 </context>
 <context>
@@ -1803,6 +1814,14 @@
     <message>
         <source>good images: {rate}</source>
         <translation>良品图片：{rate}</translation>
+    </message>
+    <message>
+        <source>Not measured</source>
+        <translation>未测量</translation>
+    </message>
+    <message>
+        <source>No good image is among these images.</source>
+        <translation>这些图片中没有良品图片。</translation>
     </message>
 </context>
 <context>
@@ -2131,6 +2150,14 @@
     <message>
         <source>The image is not marked as done</source>
         <translation>此图片未标为已完成</translation>
+    </message>
+    <message>
+        <source>T&amp;here are no good images</source>
+        <translation>没有良品图片(&amp;H)</translation>
+    </message>
+    <message>
+        <source>Good images are no longer requested; false alarms are then not measured</source>
+        <translation>不再要求良品图片；此时不测量误报</translation>
     </message>
     <message>
         <source>Open an image first</source>
@@ -3504,6 +3531,48 @@
     <message>
         <source>Folder with the images</source>
         <translation>图片所在文件夹</translation>
+    </message>
+</context>
+<context>
+    <name>ModelChip</name>
+    <message>
+        <source>You chose this model. It stays in use until you choose another one.</source>
+        <translation>此模型由您选择，在您选择其他模型之前一直使用。</translation>
+    </message>
+    <message>
+        <source>Automatic: the best of the runs that can be compared. A new run may replace it.</source>
+        <translation>自动：可比较的训练记录中最佳的一个，可能被新的训练记录取代。</translation>
+    </message>
+    <message>
+        <source>Predictions, suggestions, Evaluate, Label next and Export use this model.</source>
+        <translation>预测、预标注、评估、推荐标注和导出都使用此模型。</translation>
+    </message>
+    <message>
+        <source>Automatic (best comparable run)</source>
+        <translation>自动（可比较的最佳训练记录）</translation>
+    </message>
+    <message>
+        <source>The project is read-only</source>
+        <translation>项目为只读</translation>
+    </message>
+</context>
+<context>
+    <name>ModelOffer</name>
+    <message>
+        <source>It is another kind of model, so both cannot be compared.</source>
+        <translation>两者的模型种类不同，无法比较。</translation>
+    </message>
+    <message>
+        <source>Comparing both on the same images…</source>
+        <translation>正在相同的图片上比较两者…</translation>
+    </message>
+    <message>
+        <source>{new} is ready. {used} stays in use, as you chose it.</source>
+        <translation>{new} 已训练完成。{used} 由您选择，继续使用。</translation>
+    </message>
+    <message>
+        <source>Use {new}</source>
+        <translation>使用 {new}</translation>
     </message>
 </context>
 <context>
@@ -5563,12 +5632,12 @@
 <context>
     <name>RunSelector</name>
     <message>
-        <source>Runs</source>
-        <translation>训练记录</translation>
+        <source>Curves of</source>
+        <translation>曲线来自</translation>
     </message>
     <message>
-        <source>Shown run. The run that you select is used for predictions, evaluation and export.</source>
-        <translation>当前显示的训练记录。所选训练记录将用于预测、评估和导出。</translation>
+        <source>Run whose curves are shown. The model in use is chosen at the top of the window.</source>
+        <translation>显示其曲线的训练记录。正在使用的模型在窗口顶部选择。</translation>
     </message>
     <message>
         <source>Earlier runs</source>
@@ -6214,8 +6283,16 @@
 <context>
     <name>StageBar</name>
     <message>
+        <source>There are no good images</source>
+        <translation>没有良品图片</translation>
+    </message>
+    <message>
         <source>Next step</source>
         <translation>下一步</translation>
+    </message>
+    <message>
+        <source>Label: {defective} defective, {good} good</source>
+        <translation>标注：{defective} 张缺陷，{good} 张良品</translation>
     </message>
     <message>
         <source>Next step: {step}</source>
@@ -6248,6 +6325,22 @@
     <message>
         <source>Label {n} more images with defects</source>
         <translation>再标注 {n} 张有缺陷的图片</translation>
+    </message>
+    <message>
+        <source>Mark 1 more good image as done</source>
+        <translation>再将 1 张良品图片标为已完成</translation>
+    </message>
+    <message>
+        <source>Mark {n} good images as done</source>
+        <translation>将 {n} 张良品图片标为已完成</translation>
+    </message>
+    <message>
+        <source>Mark {n} more good images as done</source>
+        <translation>再将 {n} 张良品图片标为已完成</translation>
+    </message>
+    <message>
+        <source>Add good images</source>
+        <translation>添加良品图片</translation>
     </message>
     <message>
         <source>Add a verdict</source>
@@ -6350,6 +6443,10 @@
         <translation>涂出图片中的缺陷，然后点击“完成”（{key}）。没有缺陷的图片无需涂画，直接标为已完成。有缺陷的图片达到 {n} 张后，其中一部分用于评估模型。点击可打开下一张图片。</translation>
     </message>
     <message>
+        <source>Open images without a defect and click Done ({key}), without painting. Good images teach the model what is normal; some of them measure its false alarms. Click to open the next image.</source>
+        <translation>打开没有缺陷的图片，不涂任何内容，点击“完成”（{key}）。良品图片让模型了解正常的外观，其中一部分用来测量误报。点击打开下一张图片。</translation>
+    </message>
+    <message>
         <source>Set a verdict in the panel on the right. With {n} images and two verdicts, some images are used to measure the model. Click to open the next image.</source>
         <translation>在右侧面板中设置判定。达到 {n} 张图片和两种判定后，其中一部分图片用于评估模型。点击可打开下一张图片。</translation>
     </message>
@@ -6378,8 +6475,12 @@
         <translation>正在读取图片的标注。</translation>
     </message>
     <message>
-        <source>The model misses many defects. Label the images that would improve it most.</source>
-        <translation>模型漏检较多。请标注最有助于提升模型的图片。</translation>
+        <source>Label the images that would improve the model most.</source>
+        <translation>标注最能改进模型的图片。</translation>
+    </message>
+    <message>
+        <source>Add images of good parts, and mark them as done without painting.</source>
+        <translation>添加良品零件的图片，不涂任何内容，标为已完成。</translation>
     </message>
     <message>
         <source>The project is read-only in this window.</source>
@@ -6939,24 +7040,16 @@
         <translation>开始训练</translation>
     </message>
     <message>
+        <source>Export {model}</source>
+        <translation>导出 {model}</translation>
+    </message>
+    <message>
         <source>Export a folder that runs without Defect Workbench and gives the same results</source>
         <translation>导出可脱离本软件运行、结果一致的模型文件夹</translation>
     </message>
     <message>
-        <source>Train a model first, then export it</source>
-        <translation>请先训练模型，然后导出</translation>
-    </message>
-    <message>
         <source>Cancel</source>
         <translation>取消</translation>
-    </message>
-    <message>
-        <source>UNet: trained on masks, predicts a class for each pixel</source>
-        <translation>UNet：用掩膜训练，预测每个像素的类别</translation>
-    </message>
-    <message>
-        <source>ResNet: trained on verdicts, predicts a verdict for each image</source>
-        <translation>ResNet：用判定训练，预测每张图片的判定</translation>
     </message>
     <message>
         <source>CPU</source>
@@ -6971,8 +7064,32 @@
         <translation>请先打开或新建项目</translation>
     </message>
     <message>
+        <source>Next training: UNet, trained on masks, predicts a class for each pixel</source>
+        <translation>下次训练：UNet，用掩膜训练，预测每个像素的类别</translation>
+    </message>
+    <message>
+        <source>Next training: ResNet, trained on verdicts, predicts a verdict for each image</source>
+        <translation>下次训练：ResNet，用判定训练，预测每张图片的判定</translation>
+    </message>
+    <message>
+        <source>Next training: good images only; the model marks what differs from them</source>
+        <translation>下一次训练：只使用良品图片，模型标出与其不同的地方</translation>
+    </message>
+    <message>
+        <source>Next training:</source>
+        <translation>下次训练：</translation>
+    </message>
+    <message>
         <source>Training settings</source>
         <translation>训练设置</translation>
+    </message>
+    <message>
+        <source>Good images: anomalies</source>
+        <translation>良品图片：异常</translation>
+    </message>
+    <message>
+        <source>Good images</source>
+        <translation>良品图片</translation>
     </message>
     <message>
         <source>Stop</source>
@@ -6989,6 +7106,10 @@
     <message>
         <source>Training settings: {n} changed manually</source>
         <translation>训练设置：{n} 项手动修改</translation>
+    </message>
+    <message>
+        <source>The project is read-only</source>
+        <translation>项目为只读</translation>
     </message>
     <message>
         <source>The model is being exported</source>
@@ -7016,10 +7137,6 @@
     <message>
         <source>&amp;Train</source>
         <translation>训练(&amp;T)</translation>
-    </message>
-    <message>
-        <source>The project is read-only</source>
-        <translation>项目为只读</translation>
     </message>
     <message>
         <source>&amp;Start or stop training</source>
@@ -7219,6 +7336,10 @@
     <message>
         <source>Collapse or expand the training panel</source>
         <translation>折叠或展开训练面板</translation>
+    </message>
+    <message>
+        <source>Curves of:</source>
+        <translation>曲线来自：</translation>
     </message>
     <message>
         <source>Compare the curves of other runs with this run</source>
@@ -8282,10 +8403,6 @@
         <translation>{setting}：{value} ↔ {other}</translation>
     </message>
     <message>
-        <source>Predictions, evaluation and export use the run {run}: it is better on the validation images{results}.</source>
-        <translation>预测、评估和导出使用训练记录 {run}：其在验证图片上更好{results}。</translation>
-    </message>
-    <message>
         <source> ({best} instead of {other})</source>
         <translation>（{best}，当前为 {other}）</translation>
     </message>
@@ -8298,20 +8415,68 @@
         <translation>其他零件上的范围未知</translation>
     </message>
     <message>
+        <source>{run} stays in use.</source>
+        <translation>继续使用 {run}。</translation>
+    </message>
+    <message>
+        <source>This run was stopped early.</source>
+        <translation>这条训练记录提前停止。</translation>
+    </message>
+    <message>
+        <source>{run} is better on the validation images{results}.</source>
+        <translation>{run} 在验证图片上更好{results}。</translation>
+    </message>
+    <message>
+        <source>Difference on {n} {n:image|images} of {parts} {parts:part|parts}</source>
+        <translation>在 {parts} 个零件的 {n} 张图片上的差异</translation>
+    </message>
+    <message>
+        <source>{what}: {values}</source>
+        <translation>{what}：{values}</translation>
+    </message>
+    <message>
+        <source>automatic</source>
+        <translation>自动</translation>
+    </message>
+    <message>
+        <source>Model in use: {model}</source>
+        <translation>正在使用的模型：{model}</translation>
+    </message>
+    <message>
+        <source>The errors of this model are not measured: its validation images show no defect to detect.</source>
+        <translation>此模型的错误未经测量：验证图片中没有可检出的缺陷。</translation>
+    </message>
+    <message>
+        <source>False alarms are not measured: there is no good validation image. The model may alarm on every good part.</source>
+        <translation>误报未经测量：没有良品验证图片。模型可能在每个良品上都误报。</translation>
+    </message>
+    <message>
+        <source>False alarms are not measured, as this project has no good images.</source>
+        <translation>误报未经测量，因为此项目没有良品图片。</translation>
+    </message>
+    <message>
+        <source>{count} of {n} good validation {n:image has|images have} a false alarm.</source>
+        <translation>{n} 张良品验证图片中有 {count} 张出现误报。</translation>
+    </message>
+    <message>
+        <source>{count} of {n} {n:defect|defects} in the validation images are missed.</source>
+        <translation>验证图片的 {n} 处缺陷中漏检 {count} 处。</translation>
+    </message>
+    <message>
+        <source>{count} of {n} validation images have a wrong verdict.</source>
+        <translation>{n} 张验证图片中有 {count} 张判定错误。</translation>
+    </message>
+    <message>
+        <source>Another program has trained this model. No metrics are stored with it; see Evaluation.</source>
+        <translation>此模型由其他程序训练，没有随模型保存的指标；请查看评估。</translation>
+    </message>
+    <message>
         <source>expect {low} to {high} on other parts</source>
         <translation>其他零件上预计为 {low} 到 {high}</translation>
     </message>
     <message>
         <source>{metric}; {expected}</source>
         <translation>{metric}；{expected}</translation>
-    </message>
-    <message>
-        <source>This run was stopped early. Predictions, evaluation and export use the run {run}.</source>
-        <translation>此训练记录提前停止。预测、评估和导出使用训练记录 {run}。</translation>
-    </message>
-    <message>
-        <source>To use this run, select it in the list of runs.</source>
-        <translation>要使用此训练记录，请在训练记录列表中选择它。</translation>
     </message>
     <message>
         <source>{metric} on {n} validation {n:image|images}</source>
@@ -8797,6 +8962,26 @@
         <translation>{path} 不是 Defect Workbench 项目：其中没有 project.json。</translation>
     </message>
     <message>
+        <source>Training on good images needs at least {images} images of {parts} parts that are marked as good; there are {n} of {m}.</source>
+        <translation>用良品图片训练至少需要 {parts} 个零件的 {images} 张良品图片；现有 {m} 个零件的 {n} 张。</translation>
+    </message>
+    <message>
+        <source>Mark images without defects as done, or give them the verdict of good parts.</source>
+        <translation>请将没有缺陷的图片标为已完成，或给出良品的判定。</translation>
+    </message>
+    <message>
+        <source>Parts differ too much for a model of good images: {why}.</source>
+        <translation>零件之间差异太大，无法使用良品图片模型：{why}。</translation>
+    </message>
+    <message>
+        <source>No model was kept. Label defects and train a UNet.</source>
+        <translation>没有保留模型。请标注缺陷并训练 UNet。</translation>
+    </message>
+    <message>
+        <source>The model of the run {name} is a complete network without weights for training, so {what}.</source>
+        <translation>训练记录 {name} 的模型是没有训练权重的完整网络，因此{what}。</translation>
+    </message>
+    <message>
         <source>Choose another folder, or create a project elsewhere and import this folder.</source>
         <translation>请选择其他文件夹，或在别处新建项目后导入此文件夹。</translation>
     </message>
@@ -9179,10 +9364,6 @@
     <message>
         <source>Press Enter to paint this part, then click the rest.</source>
         <translation>请先按回车涂画这一部分，再点击其余部分。</translation>
-    </message>
-    <message>
-        <source>The model of the run {name} was added from a file, so {what}.</source>
-        <translation>训练记录 {name} 的模型从文件添加，{what}。</translation>
     </message>
     <message>
         <source>Please check the images: {why}.</source>
@@ -10663,6 +10844,18 @@
         <translation>没有 {names} 的指标，因为出现在不足 {n} 个零件上的类别只用于训练。</translation>
     </message>
     <message>
+        <source>The pretrained encoder has three inputs; gray values are repeated.</source>
+        <translation>预训练编码器有三个输入；灰度值会重复使用。</translation>
+    </message>
+    <message>
+        <source>The values of the images as they are.</source>
+        <translation>直接使用图片的数值。</translation>
+    </message>
+    <message>
+        <source>The larger of the two scales that are compared on parts left out.</source>
+        <translation>在留出的零件上比较的两个缩放比例中较大的一个。</translation>
+    </message>
+    <message>
         <source>The program contains weights of this encoder that were trained on ImageNet.</source>
         <translation>程序自带该编码器在 ImageNet 上训练的权重。</translation>
     </message>
@@ -10803,12 +10996,48 @@
         <translation>训练继续，但不做性能分析。</translation>
     </message>
     <message>
+        <source>Comparing good images</source>
+        <translation>正在比较良品图片</translation>
+    </message>
+    <message>
         <source>Computing the features of the training images</source>
         <translation>正在计算训练图片的特征</translation>
     </message>
     <message>
         <source>the GPU failed ({why}); if this happens again, restart the computer, update the NVIDIA driver and run &apos;workbench doctor&apos;</source>
         <translation>GPU 出现故障（{why}）；如再次发生，请重启计算机、更新 NVIDIA 驱动并运行 workbench doctor</translation>
+    </message>
+    <message>
+        <source>{n} of {m} good {m:image|images} of left-out parts exceed the limit that was set at 5% on the others ({parts} {parts:part|parts})</source>
+        <translation>留出零件的 {m} 张良品图片中有 {n} 张超过按其他零件的 5% 设定的界限（{parts} 个零件）</translation>
+    </message>
+    <message>
+        <source>good images of other parts deviate so far that their limit hides {n} of {m} generated defects</source>
+        <translation>其他零件的良品图片偏差过大，其界限使 {m} 个生成的缺陷中有 {n} 个无法检出</translation>
+    </message>
+    <message>
+        <source>No defect is labeled outside of the training images yet, so there are no metrics. Defects that are labeled later are evaluated.</source>
+        <translation>训练图片之外还没有标注缺陷，因此没有指标。以后标注的缺陷会用于评估。</translation>
+    </message>
+    <message>
+        <source>{n} of {m} good images of left-out parts exceed the limit; {k} of {m} generated defects exceed it (scale {scale}).</source>
+        <translation>留出零件的 {m} 张良品图片中有 {n} 张超过界限；{m} 个生成的缺陷中有 {k} 个超过界限（缩放比例 {scale}）。</translation>
+    </message>
+    <message>
+        <source>{n} of {m} good images of left-out parts exceed the limit; {k} of {m} generated defects exceed it (scale {scale}, compared by position).</source>
+        <translation>留出零件的 {m} 张良品图片中有 {n} 张超过界限；{m} 个生成的缺陷中有 {k} 个超过界限（缩放比例 {scale}，按位置比较）。</translation>
+    </message>
+    <message>
+        <source>it does not apply to a model of good images</source>
+        <translation>它不适用于良品图片模型</translation>
+    </message>
+    <message>
+        <source>The model of good images is complete. Train again to use labels that were added.</source>
+        <translation>良品图片模型已经完成。要使用新加入的标注，请重新训练。</translation>
+    </message>
+    <message>
+        <source>A model of good images: it marks what differs from them. It was fitted without defects to features of a pretrained network.</source>
+        <translation>良品图片模型：标出与良品图片不同的地方。它不使用缺陷，根据预训练网络的特征拟合得到。</translation>
     </message>
     <message>
         <source>its ONNX operators are of version {n} and cannot be converted; export it again with opset {m} or later</source>
@@ -14812,6 +15041,10 @@
         <translation>{first}；{second}</translation>
     </message>
     <message>
+        <source>Good images</source>
+        <translation>良品图片</translation>
+    </message>
+    <message>
         <source>{train} training {train:image|images}, {held} validation {held:image|images}.</source>
         <translation>训练图片 {train} 张，验证图片 {held} 张。</translation>
     </message>
@@ -14858,6 +15091,10 @@
     <message>
         <source>No validation image has a defect, so there are no metrics.</source>
         <translation>验证图片都没有缺陷，因此没有指标。</translation>
+    </message>
+    <message>
+        <source>false alarms not measured (no good validation image)</source>
+        <translation>误报未测量（没有良品验证图片）</translation>
     </message>
     <message>
         <source>{n} false {n:alarm|alarms} per image</source>

@@ -24,8 +24,8 @@ from tests.benchmarks import image_sets as sets  # noqa: E402
 from workbench.core.frozen_encoder import FrozenEncoder  # noqa: E402
 from workbench.core.instant_model import (  # noqa: E402
     THRESHOLD,
+    DefectHead,
     FrozenFeatures,
-    LinearHead,
     cross_fit,
     fit_head,
     labeled_cells,
@@ -34,7 +34,7 @@ from workbench.core.instant_model import (  # noqa: E402
 )
 
 
-def dice(head: LinearHead, images: list[tuple[FrozenFeatures, np.ndarray]]) -> float:
+def dice(head: DefectHead, images: list[tuple[FrozenFeatures, np.ndarray]]) -> float:
     """Return the Dice of all pixels of the images together."""
     found = total = 0
     for features, mask in images:

@@ -48,7 +48,7 @@ from tests.project_copy import copy_project  # noqa: E402
 from workbench.core.evaluation.figure_report import mask_report  # noqa: E402
 from workbench.core.label_next.label_advice import rank_images  # noqa: E402
 from workbench.core.project import annotation  # noqa: E402
-from workbench.core.project.image_index import ImageIndex  # noqa: E402
+from workbench.core.project.image_row import ImageIndex  # noqa: E402
 from workbench.core.project.project import Project  # noqa: E402
 from workbench.core.runs.run import Run  # noqa: E402
 from workbench.inference.predictor import Predictor  # noqa: E402

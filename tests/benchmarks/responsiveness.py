@@ -201,7 +201,7 @@ def memory(bench: Bench) -> list[float]:
     """Return the memory of this process in megabytes, with and without the loaded model."""
     import psutil
 
-    from workbench.inference.process_memory import release_free_memory
+    from workbench.inference.cpu_environment import release_free_memory
 
     found = []
     for let_go in (lambda: None, bench.services.predictions.close):

@@ -46,7 +46,7 @@ from workbench.core.sample.synthetic_scene import (  # noqa: E402
     SyntheticScene,
     make_lot,
 )
-from workbench.inference.batch.export_checks import write_checks, write_reference_results  # noqa: E402
+from workbench.inference.batch.export_package import write_checks, write_reference_results  # noqa: E402
 from workbench.inference.cpu_environment import cores  # noqa: E402
 from workbench.inference.io.image_io import decode_image, encode_png, write_png  # noqa: E402
 from workbench.inference.model_settings import ClassSettings, ModelSettings, save_settings  # noqa: E402

@@ -32,8 +32,7 @@ import numpy as np
 
 sys.path[0] = str(Path(__file__).resolve().parents[2])  # not this folder, whose modules have names of standard ones
 
-from tests.benchmarks import image_sets as sets  # noqa: E402
-from tests.benchmarks import quality  # noqa: E402
+from tests.benchmarks import image_sets as sets, quality  # noqa: E402
 from tests.benchmarks.image_sets import SetImage  # noqa: E402
 from workbench.core.runs.events import Step  # noqa: E402
 from workbench.core.runs.run import Run  # noqa: E402

@@ -50,12 +50,12 @@ def end_of(command, *closed):
 
 # Runs each command in a fork, which ends as a process of its own does; the modules are imported once.
 FORKS = """
-import gc, importlib, json, os, sys
+import gc, json, os, sys
 from workbench import cli
 from workbench.__main__ import main
 
-for module, _ in cli.VERBS.values():
-    importlib.import_module(f"workbench.cli.{module}")
+for verb in cli.VERBS:
+    cli.load(verb)
 gc.disable()
 gc.freeze()  # a collection in a fork would copy all memory
 folder, closed, commands = sys.argv[1], sys.argv[2].split(), json.loads(sys.argv[3])

@@ -8,8 +8,8 @@ import sys
 import pytest
 
 from workbench import cli
-from workbench.cli import gpu_acceptance
-from workbench.cli.gpu_acceptance import ITEMS, markdown
+from workbench.cli import gpu_checks
+from workbench.cli.gpu_checks import ITEMS, markdown
 from workbench.core.runs.launch import paddle_installed
 
 pytestmark = pytest.mark.skipif(not paddle_installed(), reason="PaddlePaddle is not installed")
@@ -60,7 +60,7 @@ def program(monkeypatch):
     """Return a function that replaces the training program by a Python script."""
 
     def replace(text: str) -> None:
-        monkeypatch.setattr(gpu_acceptance, "worker_command", lambda *arguments: [sys.executable, "-c", text])
+        monkeypatch.setattr(gpu_checks, "worker_command", lambda *arguments: [sys.executable, "-c", text])
 
     return replace
 
@@ -75,14 +75,14 @@ def program(monkeypatch):
 )
 def test_crash_of_an_item_is_a_failure_that_others_follow(tmp_path, program, text, words):
     program(text)
-    first, second = gpu_acceptance.run_items(["facts", "step"], "cpu", tmp_path)
+    first, second = gpu_checks.run_items(["facts", "step"], "cpu", tmp_path)
     assert first["status"] == second["status"] == "FAIL" and words in first["detail"] and "log" in first
 
 
 def test_item_is_ended_at_its_time_limit(tmp_path, program, monkeypatch):
     program("import time; time.sleep(60)")
     monkeypatch.setitem(ITEMS, "facts", ("facts", 0.3))
-    result = gpu_acceptance.run_one("facts", "cpu", tmp_path)
+    result = gpu_checks.run_one("facts", "cpu", tmp_path)
     assert result["status"] == "FAIL" and "no end within" in result["detail"]
 
 

@@ -11,7 +11,7 @@ import pytest
 
 from tests.gpu_stand_ins import NvmlModule, StandInGpu
 from workbench.cli import gpu_checks
-from workbench.core.runs import gpu_facts, pip_commands, shell_commands
+from workbench.core.runs import gpu_facts, pip_commands
 from workbench.core.runs.pip_commands import InstalledBuild
 
 MIG = StandInGpu("NVIDIA H100 80GB HBM3", 80, (9, 0), mig=("MIG-1c2d", "MIG-3e4f"))
@@ -35,7 +35,7 @@ class Machine:
         """Return the checks as a user reads them: name -> (ok, text with the fix)."""
         monkeypatch.setitem(sys.modules, "pynvml", self.nvml)
         monkeypatch.setattr(gpu_facts.platform, "system", lambda: self.system)
-        monkeypatch.setattr(shell_commands, "user_shell", lambda: "powershell" if self.system == "Windows" else "sh")
+        monkeypatch.setattr(pip_commands, "user_shell", lambda: "powershell" if self.system == "Windows" else "sh")
         monkeypatch.delenv("CUDA_VISIBLE_DEVICES", raising=False)
         if self.visible is not None:
             monkeypatch.setenv("CUDA_VISIBLE_DEVICES", self.visible)

@@ -16,12 +16,14 @@ import pytest
 
 from tests.shared_folder import shared_folder
 from workbench import cli
+from workbench.cli import main
 from workbench.core.evaluation import operating_point
 from workbench.core.project import annotation
 from workbench.core.project.project import Project
 from workbench.core.runs.events import Started, Step
 from workbench.core.runs.launch import paddle_installed
-from workbench.core.runs.run import Run, find_run
+from workbench.core.runs.run import Run, create_run, find_run
+from workbench.core.runs.training_settings import request
 from workbench.core.sample.sample_project import make_sample
 from workbench.inference.io.image_io import write_png
 from workbench.inference.model_settings import load_settings, save_settings
@@ -317,3 +319,67 @@ def test_problem_of_the_child_is_reported(copy, capsys):
     write_png(copy / "pictures" / "x.png", np.zeros((9, 9), np.uint8))
     assert cli.main(["train", str(copy), "--resume", str(run.root)]) == 1
     assert "Traceback" not in capsys.readouterr().err
+
+
+REASONED = {
+    "scale",
+    "patch",
+    "batch",
+    "widths",
+    "stem",
+    "encoder",
+    "precision",
+    "dice_weight",
+    "cross_entropy_weight",
+    "foreground_share",
+    "augment",
+    "warm_up",
+    "validations",
+    "rate",
+    "optimizer",
+    "mirror",
+    "overlap",
+}
+
+
+def test_plan_equals_the_settings_of_a_run_and_writes_nothing(labeled_project, capsys):
+    root = str(labeled_project.root)
+    before = sorted(path.name for path in labeled_project.root.rglob("*"))
+    assert main(["train", root, "--model", "unet", "--minutes", "3", "--set", "batch=6", "--plan", "--json"]) == 0
+    received = json.loads(capsys.readouterr().out)
+    assert sorted(path.name for path in labeled_project.root.rglob("*")) == before
+    training_settings = create_run(labeled_project, request("unet", minutes=3, batch=6)).settings()
+    assert received["recipe"] == training_settings.model_dump(mode="json", exclude={"format", "reasons"})
+    assert received["reasons"] == training_settings.reasons and received["pictures"]["train"] > 0
+    assert received["reasons"].keys() >= REASONED
+    assert main(["train", root, "--model", "resnet", "--plan"]) == 0
+    message = capsys.readouterr().out
+    assert "input_size" in message and "foreground_share" not in message  # a ResNet has none
+
+
+@pytest.mark.parametrize(
+    ("setting", "why"),
+    [
+        ("batch=x", "must be an integer"),
+        ("batch=0", "at least 1"),
+        ("batch=2000", "at most 1024"),
+        ("rate=fast", "must be a number"),
+        ("scale=0", "above 0"),
+        ("average=1", "below 1"),
+        ("stem=3", "one of 1, 2 or 4"),
+        ("augment=none", "must be a list"),
+        ("local_contrast=maybe", "true or false"),
+        ("size=3", "no such setting"),
+        ('widths=[1,"a"]', "must be an integer"),
+        ("profile=3", "true or false"),
+        ("weights=7", "must be text"),
+    ],
+)
+def test_invalid_settings_are_reported(labeled_project, capsys, setting, why):
+    assert main(["train", str(labeled_project.root), "--model", "unet", "--plan", "--set", setting]) == 1
+    message = capsys.readouterr().err
+    assert why in message and setting.partition("=")[0] in message
+
+
+def test_plan_requires_a_model(labeled_project):
+    assert main(["train", str(labeled_project.root), "--plan"]) == 2

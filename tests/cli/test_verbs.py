@@ -18,7 +18,7 @@ from workbench.core.problems import NotEnoughMemory
 from workbench.core.project import annotation
 from workbench.core.project.exporting import EXPORT_FORMATS
 from workbench.core.project.project import Project
-from workbench.core.runs.shell_commands import command_line
+from workbench.core.runs.pip_commands import command_line
 from workbench.inference.io.image_io import write_png
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -207,10 +207,10 @@ def test_without_paddle_the_install_command_is_shown(labeled_project):
 
 
 def test_unexpected_error_is_one_sentence(tmp_path, capsys, monkeypatch):
-    from workbench.cli import check
+    from workbench.cli import project_verbs
 
     Project.create(tmp_path / "p").close()
-    monkeypatch.setattr(check, "check", lambda *_: 1 / 0)
+    monkeypatch.setattr(project_verbs, "check", lambda *_: 1 / 0)
     assert "ZeroDivisionError" in sentence(capsys, "check", tmp_path / "p")
 
 
@@ -219,7 +219,7 @@ def test_lack_of_memory_is_one_sentence(tmp_path, capsys, monkeypatch):
         raise MemoryError
 
     Project.create(tmp_path / "p").close()
-    monkeypatch.setattr("workbench.cli.statistics.Project.open", fail)
+    monkeypatch.setattr("workbench.cli.project_verbs.Project.open", fail)
     assert cli.main(["statistics", str(tmp_path / "p")]) == 1
     assert capsys.readouterr().err == f"{NotEnoughMemory()}\n"
 

@@ -16,11 +16,10 @@ from workbench.core.json_files import load_versioned, to_dataclass
 from workbench.core.project import class_merge
 from workbench.core.project.project import Project, read_project_file
 from workbench.core.project.storage import write_json
-from workbench.core.runs import events, settings_overrides
+from workbench.core.runs import events, training_settings
+from workbench.core.runs.gpu_facts import GpuSample, decode_sample
 from workbench.core.runs.run import create_run, find_run
-from workbench.core.runs.run_health import diagnose
-from workbench.core.runs.run_history import read_past
-from workbench.core.runs.system_stats import GpuSample, decode_sample
+from workbench.core.runs.run_history import diagnose, read_past
 from workbench.core.runs.training_settings import request
 from workbench.core.suggestions.suggestion_files import load_stored
 from workbench.inference.io.json_io import JsonError, parse_json, read_json, read_lines
@@ -95,7 +94,7 @@ def test_every_reader_of_a_project_names_the_file_that_is_broken(labeled_project
     key = labeled_project.images()[0]
     readers = {
         labeled_project.root / "display.json": lambda: display_presets.load_displays(labeled_project),
-        labeled_project.root / "training.json": lambda: settings_overrides.load_overrides(labeled_project),
+        labeled_project.root / "training.json": lambda: training_settings.load_overrides(labeled_project),
         labeled_project.root / "proposals" / f"{key}.json": lambda: load_stored(labeled_project, key),
         class_merge.folder_of(labeled_project) / "plan.json": lambda: class_merge.load_plan(labeled_project),
         run.settings_path: run.settings,

@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+from itertools import islice
+
 import pytest
 
+from workbench.core import resources
 from workbench.core.messages import Message, recognize, render
 from workbench.core.problems import DeviceMissing, RunUnusable
-from workbench.core.text_patterns import fill
+from workbench.core.resources import LANGUAGES, SOURCE_LANGUAGE, matching_language
+from workbench.core.text_patterns import fill, free_path, numbered_names, split_names
+from workbench.session.preferences import CHOICES
 
 
 @pytest.mark.parametrize(
@@ -54,3 +59,36 @@ def test_message_with_one_and_with_many_is_recognized(n):
     found = recognize(str.__str__(message))
     assert isinstance(found, Message) and found.id == message.id and found.fields == {"n": str(n)}
     assert render(found, lambda context, pattern: "{n} 张") == f"{n} 张"
+
+
+def test_names_are_numbered_from_two():
+    assert list(islice(numbered_names("a", ".png"), 3)) == ["a.png", "a-2.png", "a-3.png"]
+
+
+def test_free_path_skips_existing_files_and_folders(tmp_path):
+    assert free_path(tmp_path, "run") == tmp_path / "run"
+    (tmp_path / "run").mkdir()
+    (tmp_path / "run-2").write_text("")
+    assert free_path(tmp_path, "run") == tmp_path / "run-3"
+    assert free_path(tmp_path / "missing", "run", ".png") == tmp_path / "missing" / "run.png"
+
+
+def test_split_names_drops_spaces_and_empty_entries():
+    assert split_names(" onnx, paddle,,") == ["onnx", "paddle"]
+
+
+@pytest.mark.parametrize("name", [name for name in LANGUAGES if name != SOURCE_LANGUAGE])
+def test_each_language_has_its_files(name):
+    assert resources.path(f"i18n/workbench_{name}.ts").is_file()
+
+
+def test_preferences_offer_each_language():
+    assert CHOICES["language"] == ("system", *LANGUAGES)
+
+
+@pytest.mark.parametrize(
+    "locale, name",
+    [("en", "en"), ("en_US", "en"), ("zh_CN", "zh_CN"), ("zh_TW", "zh_CN"), ("de_DE", "en"), ("C", "en")],
+)
+def test_locale_is_matched_by_its_language_code(locale, name):
+    assert matching_language(locale) == name

@@ -15,9 +15,8 @@ import numpy as np
 import paddle
 
 from workbench.core.runs.gpu_facts import read_gpu_facts
-from workbench.core.runs.gpu_plan import SIZES
-from workbench.training import device as devices
-from workbench.training import precision
+from workbench.core.runs.planner import SIZES
+from workbench.training import device as devices, precision
 from workbench.training.acceptance import distance, utilization
 from workbench.training.learner import Learner
 from workbench.training.losses import segmentation_loss, verdict_loss

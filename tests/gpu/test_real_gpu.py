@@ -21,8 +21,7 @@ from workbench.core.runs.gpu_facts import GIB, same_gpu
 from workbench.core.runs.launch import program_command, worker_command, worker_environment
 from workbench.core.runs.run import Run, create_run
 from workbench.core.runs.training_settings import request
-from workbench.training import acceptance, precision
-from workbench.training import device as devices
+from workbench.training import acceptance, device as devices, precision
 from workbench.training.acceptance import open_sample, prepare_small, run_item, take_steps
 
 # Largest differences of outputs and gradients in the Euclidean norm, relative to the reference.

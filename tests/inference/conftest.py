@@ -11,8 +11,7 @@ import onnx
 import pytest
 from onnx import TensorProto, helper, numpy_helper
 
-from workbench.inference.batch.export_checks import write_checks, write_reference_results
-from workbench.inference.batch.export_package import write_package
+from workbench.inference.batch.export_package import write_checks, write_package, write_reference_results
 from workbench.inference.input_guard import ImageMeasures, learn_limits
 from workbench.inference.io.image_io import write_png
 from workbench.inference.model_settings import ClassSettings, ModelSettings, save_settings

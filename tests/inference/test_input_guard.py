@@ -117,6 +117,11 @@ def test_limits_of_a_single_image_still_refuse_black_and_white():
         assert not check_input(image, limits)[1].ok
 
 
+def test_images_of_other_types_are_refused(eight_bit):
+    with pytest.raises(ValueError, match="uint8, uint16 or float32, not int32"):
+        check_input(WIDE.astype(np.int32), eight_bit)
+
+
 def test_model_json_keeps_the_limits_and_refuses_damaged_ones(eight_bit, tmp_path):
     save_settings(gray_settings(input=eight_bit), tmp_path / "model.json")
     content = json.loads((tmp_path / "model.json").read_text("utf-8"))

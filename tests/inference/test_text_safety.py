@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from tests.inference.batch.exported_runs import run
-from workbench.inference.batch.export_checks import write_checks, write_reference_results
+from workbench.inference.batch.export_package import write_checks, write_reference_results
 from workbench.inference.io.image_io import write_png
 from workbench.inference.model_settings import load_settings, save_settings
 from workbench.inference.predictor import Predictor

@@ -10,8 +10,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from workbench.inference.batch.export_checks import self_test, write_checks, write_reference_results
-from workbench.inference.batch.export_package import write_package
+from workbench.inference.batch.export_package import self_test, write_checks, write_package, write_reference_results
 from workbench.inference.io.image_io import write_png
 from workbench.inference.model_settings import (
     MODEL_FILE,

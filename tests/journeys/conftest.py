@@ -11,7 +11,7 @@ from tests.conftest import scratched
 from tests.journeys.user_input import UserInput
 from workbench.inference.io.image_io import write_png
 from workbench.session.preferences import Preferences
-from workbench.session.training.export_job import DEFAULT_OPTIONS, ExportJob
+from workbench.session.training.trainer_thread import DEFAULT_OPTIONS, ExportJob
 from workbench.ui.shell.application import Application
 
 

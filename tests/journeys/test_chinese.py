@@ -9,7 +9,7 @@ import pytest
 from PySide6.QtCore import Qt
 
 from workbench.ui.label_files.export_dialog import LabelExportDialog
-from workbench.ui.project.quick_project_dialog import QuickProjectDialog
+from workbench.ui.project.new_project_dialog import QuickProjectDialog
 
 CONTROL_SHIFT = Qt.KeyboardModifier.ControlModifier | Qt.KeyboardModifier.ShiftModifier
 

@@ -13,7 +13,7 @@ from tests.conftest import scratched
 from workbench.core.runs.events import Finished
 from workbench.inference.io.image_io import write_png
 from workbench.ui.label_files.import_dialog import ImportDialog
-from workbench.ui.project.quick_project_dialog import QuickProjectDialog
+from workbench.ui.project.new_project_dialog import QuickProjectDialog
 
 # not imported here, since this process runs the window
 pytestmark = pytest.mark.skipif(importlib.util.find_spec("paddle") is None, reason="PaddlePaddle is not installed")

@@ -141,7 +141,7 @@ def test_from_labels_over_added_labels_and_evaluation_to_an_export(user, qtbot, 
     defects = sum(cv2.connectedComponents((label == 1).astype(np.uint8), connectivity=8)[0] - 1 for label in labels)
     found = room.result.figures.get("recall")
     assert room.run.root == run.root and held_out and defects and found.total == defects and found.hits
-    assert f"{found.hits:.0f} of {defects}" in page.summary.metrics["recall"].detail.text()
+    assert page.summary.metrics["recall"].number.text() == f"{found.hits:.0f} of {defects}"
     assert page.browser.tabs["missed"].text() == f"Missed defects  {defects - found.hits:.0f}"
 
     # Another operating point is chosen and used from now on.

@@ -22,7 +22,7 @@ from workbench.core.project import annotation
 from workbench.core.project.project import Project
 from workbench.core.runs.events import Failed, Finished, Preview, Started, Step
 from workbench.core.runs.run import Run
-from workbench.ui.project.quick_project_dialog import QuickProjectDialog
+from workbench.ui.project.new_project_dialog import QuickProjectDialog
 
 # not imported here, since this process runs the window
 pytestmark = pytest.mark.skipif(importlib.util.find_spec("paddle") is None, reason="PaddlePaddle is not installed")

@@ -21,7 +21,7 @@ from workbench.core.project.project import Project
 from workbench.core.runs.launch import worker_environment
 from workbench.session.journal import Journal, decode_records, encode_record
 from workbench.session.label import Label, MaskChanged, load_label, save_label
-from workbench.session.label_recovery import apply_records
+from workbench.session.rescue_journal import apply_records
 from workbench.session.session import Session
 
 
@@ -340,7 +340,7 @@ def test_session_does_not_import_paddle(root):
         "app = QCoreApplication([])\n"
         "from workbench.session.session import Session\n"
         "from workbench.session.training.training_control import TrainingControl\n"
-        "from workbench.session.training.export_job import ExportJob\n"
+        "from workbench.session.training.trainer_thread import ExportJob\n"
         "from workbench.session.predictions import Predictions\n"
         "from workbench.session.training.telemetry import TelemetryThread\n"
         "from workbench.core.runs.run import Run\n"

@@ -6,7 +6,7 @@ from PySide6.QtCore import QCoreApplication
 
 from tests.session.task_work import Gate, fail, log
 from workbench.core.problems import Problem, WorkerFailed
-from workbench.session.jobs import Job
+from workbench.session.tasks import Job
 
 __all__ = ["log"]
 

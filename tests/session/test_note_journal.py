@@ -24,8 +24,7 @@ from workbench.core.project.project import Project
 from workbench.core.project.storage import holding_part
 from workbench.core.runs.launch import worker_environment
 from workbench.session.image_suggestions import REJECT, SuggestionDecisions
-from workbench.session.journal import Journal, framed
-from workbench.session.note_changes import NoteChange, difference, merge
+from workbench.session.journal import Journal, NoteChange, difference, framed, merge
 from workbench.session.session import Session
 
 DECIDED = SuggestionDecision(what="rejected", model="run", class_id=1, x=1, y=2, width=3, height=4, area=5)

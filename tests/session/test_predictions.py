@@ -14,8 +14,7 @@ from workbench.core.problems import ImageBroken, RunUnusable
 from workbench.core.runs.run import Run
 from workbench.inference.model_settings import EngineOptions, save_settings
 from workbench.inference.predictor import Predictor
-from workbench.session.predictions import Predictions
-from workbench.session.run_thresholds import RunThresholds
+from workbench.session.predictions import Predictions, RunThresholds
 
 
 @pytest.fixture

@@ -13,7 +13,7 @@ from tests.session.mask_run import COUNTS, FALSE, MISSED, SPOT, make_mask_projec
 from workbench.cli.evaluate import evaluate as command_line_evaluation
 from workbench.cli.verb_runner import Console
 from workbench.core.adoption.adopted_run import adopt
-from workbench.core.adoption.adoption_options import AdoptionOptions
+from workbench.core.adoption.network_file import AdoptionOptions
 from workbench.core.evaluation import operating_point
 from workbench.core.evaluation.defect_crops import CropFrame
 from workbench.core.evaluation.operating_point import OperatingPoint, StoredOperatingPoint

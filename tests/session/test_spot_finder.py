@@ -15,8 +15,8 @@ from workbench.core.runs.training_settings import TrainingSettings
 from workbench.inference.io.image_io import write_png
 from workbench.inference.model_settings import ClassSettings, save_settings
 from workbench.session.spot_finder import SpotFinder
-from workbench.session.training.export_job import ExportJob
 from workbench.session.training.shown_runs import RunList
+from workbench.session.training.trainer_thread import ExportJob
 from workbench.session.training.training_control import TrainingControl
 from workbench.session.workflow_monitor import WorkflowMonitor
 

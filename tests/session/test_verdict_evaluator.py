@@ -11,8 +11,8 @@ from tests.session.verdict_run import make_verdict_project
 from workbench.core.evaluation import operating_point
 from workbench.core.images import image_files
 from workbench.core.problems import RunUnusable
+from workbench.core.runs.launch import RunLock
 from workbench.core.runs.run import Run
-from workbench.core.runs.run_lock import RunLock
 from workbench.inference.model_settings import MODEL_FILE, load_settings
 from workbench.inference.predictor import Predictor
 from workbench.session.verdict_evaluator import VerdictEvaluator

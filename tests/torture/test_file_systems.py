@@ -19,17 +19,16 @@ from tests.odd_disk import KINDS, odd_disk, stand_in
 from tests.torture.painters import SIZES, Painter, make_project
 from workbench.core import problems
 from workbench.core.check.project_check import check
-from workbench.core.file_lock import FileLock, LockHeld
 from workbench.core.label_next.image_features import FeatureCache
-from workbench.core.names import as_text, is_text
 from workbench.core.project import annotation
 from workbench.core.project.exporting import EXPORT_FORMATS, export_labels
-from workbench.core.project.image_index import ImageIndex, with_index
-from workbench.core.project.image_row import ImageRow
+from workbench.core.project.image_row import ImageIndex, ImageRow, with_index
 from workbench.core.project.label_merge import merge_project
 from workbench.core.project.packing import pack, unpack
 from workbench.core.project.project import Project
+from workbench.core.project.storage import FileLock, LockHeld
 from workbench.core.runs.dataset import collect
+from workbench.core.text_patterns import as_text, is_text
 from workbench.inference.io.image_io import encode_png, write_png
 from workbench.session.session import Session
 
@@ -134,7 +133,7 @@ def test_lock_without_locks_ends_with_its_process(drive, kind):
         code = f"""
 import fcntl, sys, time
 from pathlib import Path
-from workbench.core.file_lock import FileLock
+from workbench.core.project.storage import FileLock
 def fail(*_): raise OSError({38 if kind == "no_locks" else 37}, "")
 fcntl.flock = fcntl.lockf = fail
 FileLock(Path(sys.argv[1])).acquire()

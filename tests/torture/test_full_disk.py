@@ -22,7 +22,7 @@ from workbench.core.project.project import Project
 from workbench.session.preferences import Preferences
 from workbench.ui.project.new_project_dialog import NewProjectDialog
 from workbench.ui.shell.application import Application
-from workbench.ui.widgets.question_dialog import Question
+from workbench.ui.widgets.dialogs import Question
 
 BLOCK = 8  # pixels; each stroke fills a separate block
 PLACES = [(x, y) for y in range(0, 80, BLOCK) for x in range(0, 96, BLOCK)]

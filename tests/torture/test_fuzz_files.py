@@ -30,15 +30,14 @@ from workbench.core.project.history import Patch
 from workbench.core.project.importing import import_labels
 from workbench.core.project.project import Project
 from workbench.core.project.storage import write_json
-from workbench.core.runs import events, settings_overrides, system_stats
-from workbench.core.runs.process_exit import to_problem
+from workbench.core.runs import events, gpu_facts, training_settings
+from workbench.core.runs.captured_program import to_problem
 from workbench.core.runs.run import Run, create_run, find_run
-from workbench.core.runs.run_health import diagnose
-from workbench.core.runs.run_history import machine_path, read_past, run_line
+from workbench.core.runs.run_history import diagnose, machine_path, read_past, run_line
 from workbench.core.runs.run_series import STEP_VALUES, RunSeries
 from workbench.core.runs.training_settings import request
 from workbench.core.suggestions.suggestion_files import StoredSuggestions, load_stored, suggestions_path, write_stored
-from workbench.inference.batch.export_checks import self_test, verify_checks
+from workbench.inference.batch.export_package import self_test, verify_checks
 from workbench.inference.batch.input_paths import collect_images
 from workbench.inference.batch.results_folder import ResultsFolder, predict_all
 from workbench.inference.batch.results_log import RESULTS_LOG_FILE, ResultsLogError
@@ -104,12 +103,12 @@ EVENTS = (
     events.Failed(why="It broke.", problem="WorkerFailed", fields={"what": "training", "why": "x", "log": "y"}),
     events.Finished(time=65, result={"metrics": METRICS, "usable": True, "steps": 30, "seconds": 60.0}),
 )
-SAMPLE = system_stats.SystemSample(
+SAMPLE = gpu_facts.SystemSample(
     time=0,
     cpu=40.0,
     ram_used=1 << 30,
     ram_total=4 << 30,
-    gpus=(system_stats.GpuSample(0, "Card", 50.0, 1 << 30, 8 << 30, 60.0, 100.0, 1500.0),),
+    gpus=(gpu_facts.GpuSample(0, "Card", 50.0, 1 << 30, 8 << 30, 60.0, 100.0, 1500.0),),
 )
 
 
@@ -151,7 +150,7 @@ def run(labeled_project) -> Run:
     point = operating_point.read(run).trained
     operating_point.store(run, point.at(0, threshold=0.7, area=9), chosen_on=["val"])
     run.events_path.write_text("\n".join(map(events.encode, EVENTS)) + "\n", "utf-8")
-    lines = [system_stats.encode_sample(second, SAMPLE) for second in range(20)]
+    lines = [gpu_facts.encode_sample(second, SAMPLE) for second in range(20)]
     machine_path(run).write_text("\n".join(lines) + "\n", "utf-8")
     for name in ("mask", "scores"):
         write_png(run.root / "previews" / f"a.5.{name}.png", np.zeros((80, 96), np.uint8))
@@ -224,10 +223,10 @@ def _display(project: Project, run: Run) -> Target:
 
 
 def _training(project: Project, run: Run) -> Target:
-    settings_overrides.save_overrides(
-        project, settings_overrides.SettingsOverrides(unet={"patch": 128, "batch": 4, "mirror": True})
+    training_settings.save_overrides(
+        project, training_settings.SettingsOverrides(unet={"patch": 128, "batch": 4, "mirror": True})
     )
-    return Target(project.root / "training.json", lambda: settings_overrides.load_overrides(project))
+    return Target(project.root / "training.json", lambda: training_settings.load_overrides(project))
 
 
 def _proposals(project: Project, run: Run) -> Target:
@@ -294,7 +293,7 @@ def _events(project: Project, run: Run) -> Target:
 def _machine(project: Project, run: Run) -> Target:
     def read() -> None:
         series = RunSeries()
-        for at, sample in system_stats.read_samples(machine_path(run)):
+        for at, sample in gpu_facts.read_samples(machine_path(run)):
             series.add_sample(at, sample)
 
     return Target(machine_path(run), read, ())

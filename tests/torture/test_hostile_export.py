@@ -25,7 +25,7 @@ from workbench.cli import main
 from workbench.core.project.project import Project
 from workbench.core.runs.run import create_run
 from workbench.core.runs.training_settings import request
-from workbench.inference.batch.export_checks import self_test, verify_checks, write_checks
+from workbench.inference.batch.export_package import self_test, verify_checks, write_checks
 from workbench.inference.batch.results_log import RESULTS_LOG_FILE, is_result_name
 from workbench.inference.engines import EngineError
 from workbench.inference.io.image_io import write_png

@@ -17,12 +17,11 @@ from tests.conftest import fill_project
 from workbench.core import problems
 from workbench.core.project import annotation
 from workbench.core.project.formats.base import FileTree
-from workbench.core.project.image_index import ImageIndex, with_index
-from workbench.core.project.image_row import ImageRow
+from workbench.core.project.image_row import ImageIndex, ImageRow, with_index
 from workbench.core.project.project import Project
 from workbench.core.project.sources import walk
 from workbench.core.runs.dataset import collect
-from workbench.session.index_worker import images_in
+from workbench.session.image_list import images_in
 
 pytestmark = pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="needs named pipes")
 ROOT = Path(__file__).parents[2]

@@ -8,7 +8,7 @@ from PySide6.QtCore import Qt
 
 from tests.ui.canvas.pointer_input import NEW, B, Mouse, paints_without_a_button
 from tests.ui.conftest import application, driver, load_theme, opened, root  # noqa: F401
-from workbench.ui.canvas.interactions.context_menu import ContextMenu
+from workbench.ui.canvas.context_menu import ContextMenu
 
 
 def test_random_buttons_leave_no_stroke(driver, cases, report, monkeypatch):  # noqa: F811

@@ -263,7 +263,7 @@ def test_failed_save_keeps_the_changes_of_the_other_program(tmp_path, monkeypatc
         before = list(project.classes)
         project.classes.append(before[0].model_copy(update={"id": 4, "name": "mine"}))
         (root / "project.json.aside").mkdir()
-        monkeypatch.setattr("workbench.inference.io.atomic_write.replace_path", refuse)
+        monkeypatch.setattr("workbench.inference.io.file_access.replace_path", refuse)
         with pytest.raises(problems.CannotWrite):
             project.save()
         monkeypatch.undo()

@@ -19,8 +19,7 @@ from workbench.core.runs.training_settings import TrainingSettings, request
 from workbench.inference.io.opencv import cv2
 from workbench.inference.model_settings import ClassSettings, ModelSettings
 from workbench.training import checkpoint, precision
-from workbench.training.device import Device
-from workbench.training.device import choose as choose_device
+from workbench.training.device import Device, choose as choose_device
 from workbench.training.evaluator import Evaluation, Evaluator, score_statistic
 from workbench.training.learner import Learner, OutOfMemory
 from workbench.training.losses import IGNORED, segmentation_loss, verdict_loss

@@ -11,11 +11,10 @@ import pytest
 from tests.training.conftest import make_run, state_of
 from workbench.core.messages import Message
 from workbench.core.problems import DeviceMissing, WorkerFailed
-from workbench.core.runs import gpu_plan
+from workbench.core.runs import planner
 from workbench.core.runs.events import Finished, Preview, Progress, Trouble
 from workbench.core.runs.run import write_settings
-from workbench.training import device, finalize, previews, profiler, reporter, training_context
-from workbench.training import training_loop as loop
+from workbench.training import device, finalize, previews, profiler, reporter, training_context, training_loop as loop
 from workbench.training.control_channel import ControlChannel
 from workbench.training.device import Device, first_line, gpu_failure
 from workbench.training.evaluator import DygraphEngine
@@ -241,7 +240,7 @@ def test_full_gpu_is_a_problem_and_automatic_selection_uses_the_cpu(simulated_gp
         device.choose("gpu:0")
 
 
-@pytest.mark.parametrize("reason", [gpu_plan.BATCH_REASON, gpu_plan.MEASURED_BATCH, "plan.manual"])
+@pytest.mark.parametrize("reason", [planner.BATCH_REASON, planner.MEASURED_BATCH, "plan.manual"])
 def test_run_of_a_gpu_that_is_resumed_on_a_cpu_warns_of_slow_steps(labeled_project, reason):
     run = make_run(labeled_project, device="auto", widths=[4, 8], stem=1, patch=32, batch=2)
     settings = run.settings()

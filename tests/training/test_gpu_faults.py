@@ -16,7 +16,7 @@ import pytest
 from tests.training.conftest import make_run, small_batch, small_learner, state_of
 from workbench.core.messages import Message
 from workbench.core.problems import CannotWrite, DeviceMissing, RunBroken, WorkerFailed
-from workbench.core.runs import gpu_plan, launch
+from workbench.core.runs import launch, planner
 from workbench.core.runs.events import Failed, Finished, Started, Step, Trouble
 from workbench.core.runs.run import create_run, write_settings
 from workbench.core.runs.training_settings import concerns, request
@@ -29,9 +29,9 @@ from workbench.training import (
     device_settings,
     profiler,
     training_context,
+    training_loop as loop,
     validation,
 )
-from workbench.training import training_loop as loop
 from workbench.training.__main__ import main
 from workbench.training.control_channel import ControlChannel
 from workbench.training.device import Device, is_out_of_memory
@@ -465,7 +465,7 @@ def test_settings_are_adapted_to_the_gpu_before_the_first_step(simulated_gpu, la
 
     def measure(settings, dataset, chosen):
         measured.append(settings.batch)
-        return gpu_plan.StepCost(0.005 + 0.005 * settings.batch / 16, 0.05)
+        return planner.StepCost(0.005 + 0.005 * settings.batch / 16, 0.05)
 
     monkeypatch.setattr(device_settings, "measure_step", measure)
     run = make_run(
@@ -483,7 +483,7 @@ def test_settings_are_adapted_to_the_gpu_before_the_first_step(simulated_gpu, la
     assert context.settings.batch == 16 and measured == []  # chosen manually
     settings = run.settings()
     reasons = {**settings.reasons, "batch": context.settings.reasons["batch"]}
-    write_settings(run, settings.model_copy(update={"reasons": {**reasons, "batch": Message(gpu_plan.BATCH_REASON)}}))
+    write_settings(run, settings.model_copy(update={"reasons": {**reasons, "batch": Message(planner.BATCH_REASON)}}))
     context = prepared(run)
     assert measured == [16, 32, 64, 128] and context.settings.batch == 128 == run.settings().batch
     assert "45 ms" in run.settings().reasons["batch"] and context.loader._places == range(128)

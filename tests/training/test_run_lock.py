@@ -13,7 +13,7 @@ from tests.training.conftest import make_run
 from workbench import cli
 from workbench.core.problems import RunInUse
 from workbench.core.runs.events import Failed, Progress, Started, Step
-from workbench.core.runs.run_lock import RunLock, training_process
+from workbench.core.runs.launch import RunLock, training_process
 from workbench.session.training.trainer_thread import find_live_process
 
 LONG = {"widths": [4, 8], "epochs": 100_000, "validations": 2}

@@ -28,8 +28,7 @@ from workbench.core.problems import UntrustedPlaces
 from workbench.core.runs.export_options import ExportOptions
 from workbench.session.error_log import ErrorReport
 from workbench.ui.actions.shortcut_changes import ShortcutsDialog
-from workbench.ui.check.check_dialog import CheckDialog
-from workbench.ui.check.report_dialog import ReportDialog
+from workbench.ui.check.check_dialog import CheckDialog, ReportDialog
 from workbench.ui.check.statistics_dialog import StatisticsDialog
 from workbench.ui.dialogs.preferences_dialog import PreferencesDialog
 from workbench.ui.evaluation.comparison_dialog import ComparisonDialog
@@ -40,17 +39,14 @@ from workbench.ui.label_files.import_dialog import ImportDialog
 from workbench.ui.labels.class_merge_card import ClassMergeDialog
 from workbench.ui.predictions.predict_folder_dialog import PredictFolderDialog
 from workbench.ui.project.help_dialogs import AboutDialog, GpuCheckDialog
-from workbench.ui.project.new_project_dialog import NewProjectDialog
-from workbench.ui.project.quick_project_dialog import QuickProjectDialog
-from workbench.ui.project.sources_dialog import SourcesDialog
-from workbench.ui.project.transfer_dialogs import MergeDialog, PackDialog, UnpackDialog
-from workbench.ui.shell.error_details import ErrorDetails
+from workbench.ui.project.new_project_dialog import NewProjectDialog, QuickProjectDialog
+from workbench.ui.project.transfer_dialogs import MergeDialog, PackDialog, SourcesDialog, UnpackDialog
+from workbench.ui.shell.notifications import ErrorDetails
 from workbench.ui.text.run_texts import model_names
 from workbench.ui.training.adoption_dialog import AdoptionDialog
 from workbench.ui.training.export_options_dialog import ExportOptionsDialog, ExportReport
 from workbench.ui.training.settings_dialog import TrainingSettingsDialog
-from workbench.ui.widgets.job_dialog import JobDialog
-from workbench.ui.widgets.question_dialog import Answer, Question, SourceQuestion, Waiting
+from workbench.ui.widgets.dialogs import Answer, JobDialog, Question, SourceQuestion, Waiting
 
 ABSTRACT = {JobDialog, ReportDialog}
 
@@ -183,7 +179,7 @@ def test_tab_key_reaches_every_widget_of_the_evaluation(window, application, qtb
     window.table["evaluation"].trigger()
     qtbot.waitUntil(lambda: evaluation.evaluation is not None, timeout=20_000)
     page, reached = window.evaluation, set()
-    page.runs.setFocus()
+    next(widget for widget in tab_order(window) if page.isAncestorOf(widget)).setFocus()
     for _ in range(40):
         widget = window.focusWidget()
         reached.add(widget)

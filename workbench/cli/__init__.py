@@ -1,4 +1,4 @@
-"""Command line of the workbench: one module per verb. Importing this package loads none of them."""
+"""Command line of the workbench: the table of its verbs. Importing this package loads none of their modules."""
 
 from __future__ import annotations
 
@@ -7,9 +7,9 @@ import importlib
 import json
 import re
 import textwrap
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from functools import partial
-from types import ModuleType
 from typing import Any, NoReturn
 
 from workbench.cli.json_keys import describe_keys
@@ -19,23 +19,27 @@ from workbench.inference.text_safety import terminal_text
 # Verb -> (module, short help text).
 VERBS: dict[str, tuple[str, str]] = {
     "demo": ("demo", "create a sample project, train, evaluate, export and check"),
-    "create": ("create", "create a project folder"),
+    "create": ("project_verbs", "create a project folder"),
     "import": ("import_labels", "import images and labels from other tools"),
-    "labels": ("labels", "export labels for other tools"),
-    "check": ("check", "check the project for label errors, data leakage and damaged files"),
-    "statistics": ("statistics", "count images, classes and regions, and measure region sizes"),
-    "sources": ("image_sources", "list, add, remove or locate the image folders of a project"),
-    "remove": ("remove", "remove images from a project, or restore them"),
-    "merge": ("merge", "merge the labels of another project, such as a labeled copy"),
-    "pack": ("pack", "write a project with all its images to one zip file"),
-    "unpack": ("unpack", "unpack a packed project"),
-    "train": ("train", "train a UNet (segmentation) or a ResNet (classification)"),
+    "labels": ("project_verbs", "export labels for other tools"),
+    "check": ("project_verbs", "check the project for label errors, data leakage and damaged files"),
+    "statistics": ("project_verbs", "count images, classes and regions, and measure region sizes"),
+    "sources": ("project_verbs", "list, add, remove or locate the image folders of a project"),
+    "remove": ("project_verbs", "remove images from a project, or restore them"),
+    "merge": ("import_labels", "merge the labels of another project, such as a labeled copy"),
+    "pack": ("project_verbs", "write a project with all its images to one zip file"),
+    "unpack": ("project_verbs", "unpack a packed project"),
+    "train": ("train", "train a UNet (segmentation), a ResNet (classification) or a model of good images"),
+    "use": ("use", "show or choose the model in use, which evaluate, predict, queue and export use by default"),
     "adopt": ("adopt", "add a segmentation network trained by another program (ONNX) as a run"),
     "log": ("log", "write the progress of a training for TensorBoard, VisualDL or MLflow"),
-    "spots": ("spots", "list spots that differ most from the rest of their image, before a model exists"),
-    "queue": ("queue", "list the images to label next, or possible label errors, with reasons"),
+    "spots": ("ranking_verbs", "list spots that differ most from the rest of their image, before a model exists"),
+    "queue": ("ranking_verbs", "list the images to label next, or possible label errors, with reasons"),
     "evaluate": ("evaluate", "evaluate a trained model on validation or test images"),
-    "parts": ("parts", "list how many parts prove a bound on missed parts and false alarms, and which to label next"),
+    "parts": (
+        "ranking_verbs",
+        "list how many parts prove a bound on missed parts and false alarms, and which to label next",
+    ),
     "gauge": ("gauge", "compare a model with itself on repeated images of parts, and with inspectors (gauge study)"),
     "predict": ("predict", "predict images with a run or an export"),
     "export": ("export", "export a model that runs without Defect Workbench"),
@@ -45,7 +49,7 @@ VERBS: dict[str, tuple[str, str]] = {
 
 
 # Verbs that open a project for writing.
-_WRITING = ("import", "sources", "remove", "merge", "train", "adopt", "predict")
+_WRITING = ("import", "sources", "remove", "merge", "train", "use", "adopt", "predict")
 _IDENTITY = "if the project is known in another folder: this one is a copy, a project of its own, or it was moved here"
 
 
@@ -107,21 +111,33 @@ def _parser(arguments: list[str]) -> argparse.ArgumentParser:
     parser_class = partial(_Parser, as_json=as_json)
     verbs = parser.add_subparsers(dest="verb", required=True, metavar="VERB", parser_class=parser_class)
     requested = next((word for word in arguments if word in VERBS), None)
-    for verb, (name, help_text) in VERBS.items():
+    for verb, (_, help_text) in VERBS.items():
         sub = verbs.add_parser(verb, help=help_text, description=f"{help_text[0].upper()}{help_text[1:]}.")
         if verb == requested:  # loading the modules of the other verbs would cost time
-            module = load(name)
-            module.add_arguments(sub)
+            functions = load(verb)
+            functions.add_arguments(sub)
             if verb in _WRITING:
                 sub.add_argument("--as", dest="identity", choices=("copy", "moved"), help=_IDENTITY)
-            sub.set_defaults(run=module.run)
+            sub.set_defaults(run=functions.run)
             sub.epilog, sub.formatter_class = describe_keys(verb) or None, _HelpFormatter
             _add_common(sub)
     return parser
 
 
-def load(name: str) -> ModuleType:
-    return importlib.import_module(f"workbench.cli.{name}")
+@dataclass(frozen=True)
+class Verb:
+    """Functions of a verb: add its arguments to a parser, and run it on (options, console) to its JSON object."""
+
+    add_arguments: Callable[[argparse.ArgumentParser], None]
+    run: Callable[..., dict[str, Any]]
+
+
+def load(verb: str) -> Verb:
+    """Import the module of a verb. One with several verbs has functions such as `add_pack_arguments` and `run_pack`."""
+    module = importlib.import_module(f"workbench.cli.{VERBS[verb][0]}")
+    if hasattr(module, f"run_{verb}"):
+        return Verb(getattr(module, f"add_{verb}_arguments"), getattr(module, f"run_{verb}"))
+    return Verb(module.add_arguments, module.run)
 
 
 def _add_common(parser: argparse.ArgumentParser) -> None:

@@ -11,9 +11,9 @@ from typing import Any
 
 from workbench.cli.verb_runner import Console
 from workbench.core.adoption.adopted_run import adopt
-from workbench.core.adoption.adoption_options import IGNORED, LAYOUTS, OUTPUTS, AdoptionOptions
-from workbench.core.names import split_names
+from workbench.core.adoption.network_file import IGNORED, LAYOUTS, OUTPUTS, AdoptionOptions
 from workbench.core.project.project import Project
+from workbench.core.text_patterns import split_names
 from workbench.inference.model_settings import MODEL_FILE, load_settings
 
 

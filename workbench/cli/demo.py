@@ -36,7 +36,7 @@ from workbench.inference.predictor import Predictor
 MINUTES = {"unet": 2.5, "resnet": 1.8}
 CHOICES: dict[str, dict[str, Any]] = {
     "unet": {"patch": 128, "quality": "fast"},
-    "resnet": {"input_size": 64, "validations": 3},
+    "resnet": {},
 }
 
 

@@ -20,14 +20,13 @@ from typing import Any
 import platformdirs
 import psutil
 
-from workbench.cli import gpu_acceptance, gpu_checks
+from workbench.cli import gpu_checks
 from workbench.cli.gpu_checks import Check, CheckResult, Machine
 from workbench.cli.verb_runner import Console, WrongUse
 from workbench.core.runs import pip_commands
 from workbench.core.runs.captured_program import run_captured
 from workbench.core.runs.launch import code_command, is_frozen
-from workbench.core.runs.pip_commands import pip, pip_command, requirement
-from workbench.core.runs.shell_commands import command_line, in_sequence
+from workbench.core.runs.pip_commands import command_line, in_sequence, pip, pip_command, requirement
 from workbench.inference.cpu_environment import cores, cpu_environment
 from workbench.inference.engines.registry import KINDS, cannot_make
 
@@ -100,7 +99,7 @@ def run(options: argparse.Namespace, console: Console) -> dict[str, Any]:
     if options.gpu:
         if options.quick:
             raise WrongUse("argument --quick: not with --gpu, whose tests are chosen with --only")
-        return gpu_acceptance.run(options, console)
+        return gpu_checks.run(options, console)
     for name in ("device", "out", "only"):
         if getattr(options, name) is not None:
             raise WrongUse(f"argument --{name} requires --gpu")

@@ -12,6 +12,7 @@ import numpy as np
 
 from workbench.cli import evaluation_report, image_evaluation
 from workbench.cli.evaluation_report import print_report
+from workbench.cli.use import add_run_arguments, report_in_use
 from workbench.cli.verb_runner import Console
 from workbench.core import problems
 from workbench.core.adoption.adopted_run import refresh_dataset
@@ -43,8 +44,7 @@ class NoImagesInSplit(problems.Problem):
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("project", type=Path, metavar="PROJECT")
-    parser.add_argument("--run", dest="name", default="best", metavar="RUN|best|last", help="run to evaluate (best)")
-    parser.add_argument("--model", choices=("unet", "resnet"), help="only among runs of this model")
+    add_run_arguments(parser, "run to evaluate")
     parser.add_argument(
         "--split",
         choices=("val", "test", "all"),
@@ -63,12 +63,13 @@ def run(options: argparse.Namespace, console: Console) -> dict[str, Any]:
     read_project_file(root)
     run = find_run(root, options.name, options.model)
     evaluation_report.compared_run(options, run)  # a wrong name is reported before anything is measured
+    in_use = report_in_use(root, console)
     if options.against is not None:
         evaluation, result = evaluate_against(run, options.against, console, vars(options))
     else:
         curves = options.report is not None and options.compare is None
         evaluation, result = evaluate(run, console, split=options.split, curves=curves, rule_options=vars(options))
-    result |= {"forecast": None, "lighting": None, **run_line(run).expectation}
+    result |= {**in_use, "forecast": None, "lighting": None, **run_line(run).expectation}
     print_report(evaluation, result, console)
     if options.report is not None or options.compare is not None:
         result |= evaluation_report.make(options, evaluation, console)
@@ -103,12 +104,14 @@ def evaluate(
         if evaluation.figures.images < MIN_OBSERVATIONS:
             notes.append(Message("report.few_images", n=evaluation.figures.images))
         notes += _bias_notes(run, data, split)
+    if isinstance(evaluation, MaskEvaluation) and not evaluation.figures.good:
+        notes.append("No good image is among them, so false alarms are not measured.")
     if evaluation.changed:
         notes.append(Message("card.changed", n=evaluation.changed))
     if evaluation.leaks:
         notes.append(Message("report.leaks", n=len(evaluation.leaks), first=evaluation.leaks[0].held_out_key))
     leaks = [{"path": leak.held_out_key, "learned": leak.train_key, "why": leak.why} for leak in evaluation.leaks]
-    result = {"run": run.name, "model": data.model, "split": split, **_report(evaluation, rule_options)}
+    result = {"run": run.name, "model": run.settings().model, "split": split, **_report(evaluation, rule_options)}
     return evaluation, {**result, "leaks": leaks, "notes": notes}
 
 
@@ -139,7 +142,7 @@ def evaluate_against(
     if learned:
         notes.append(f"{len(learned)} of these images are training images. Metrics are too high.")
     split = f"against {project.file.name}"
-    result = {"run": run.name, "model": data.model, "split": split, **_report(evaluation, rule_options)}
+    result = {"run": run.name, "model": run.settings().model, "split": split, **_report(evaluation, rule_options)}
     return evaluation, {**result, "notes": notes}
 
 

@@ -6,21 +6,21 @@ import argparse
 from pathlib import Path
 from typing import Any
 
+from workbench.cli.use import add_run_arguments, report_in_use
 from workbench.cli.verb_runner import Console, WrongUse, progress_bar
 from workbench.core import problems
 from workbench.core.evaluation.figure_texts import full_name
-from workbench.core.names import free_path
 from workbench.core.project.project import read_project_file
 from workbench.core.runs.events import Event, Progress, Trouble
 from workbench.core.runs.export_options import FORMATS, LAYOUTS, ExportOptions, add_export_arguments, check_line_shape
 from workbench.core.runs.run import Run, find_run
 from workbench.core.runs.training_process import run_child
+from workbench.core.text_patterns import free_path
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("project", type=Path, metavar="PROJECT")
-    parser.add_argument("--run", dest="name", default="best", metavar="RUN|best|last", help="run to export (best)")
-    parser.add_argument("--model", choices=("unet", "resnet"), help="only among runs of this model")
+    add_run_arguments(parser, "run to export")
     parser.add_argument("--out", type=Path, metavar="DIR", help="new folder for the export (PROJECT/exports/RUN)")
     add_export_arguments(parser)
 
@@ -39,9 +39,10 @@ def run(options: argparse.Namespace, console: Console) -> dict[str, Any]:
     root = options.project.absolute()
     read_project_file(root)
     trained = find_run(root, options.name, options.model)
+    in_use = report_in_use(root, console)
     result = export(trained, console, ExportOptions.from_namespace(options), out=options.out)
     print_export(result, console)
-    return result
+    return result | in_use
 
 
 def export(run: Run, console: Console, options: ExportOptions, *, out: Path | None = None) -> dict[str, Any]:

@@ -6,8 +6,9 @@ import argparse
 from pathlib import Path
 from typing import Any
 
+from workbench.cli.use import add_run_arguments
 from workbench.cli.verb_runner import Console
-from workbench.core.documents import gauge_section
+from workbench.core.documents import report_content
 from workbench.core.evaluation import gauge_study, operating_point
 from workbench.core.evaluation.gauge_study import FOLDER
 from workbench.core.problems import CannotWrite
@@ -20,8 +21,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "pictures", nargs="?", type=Path, metavar="IMAGES", help="folder of the images (the images of the project)"
     )
-    parser.add_argument("--run", dest="name", default="best", metavar="RUN|best|last", help="run to study (best)")
-    parser.add_argument("--model", choices=("unet", "resnet"), help="only among runs of this model")
+    add_run_arguments(parser, "run to study")
     parser.add_argument(
         "--repeats",
         default=FOLDER,
@@ -56,9 +56,9 @@ def run(options: argparse.Namespace, console: Console) -> dict[str, Any]:
     except CannotWrite as problem:
         console.note(f"{problem} Reports do not contain this study.")
     notes = list(map(str, gauge_study.cautions(study, chosen, operating_point.settings_of(chosen))))
-    console.line(str(gauge_section.scope_text(study)))
-    names, *columns = gauge_section.head()
-    for name, *texts in gauge_section.figure_rows(study):
+    console.line(str(report_content.scope_text(study)))
+    names, *columns = report_content.head()
+    for name, *texts in report_content.figure_rows(study):
         console.line(f"  {name}: {'; '.join(f'{column} {text}' for column, text in zip(columns, texts))}")
     differing = study.differing()
     raters = [str(gauge_study.rater_name(rater)) for rater in study.raters]

@@ -77,9 +77,17 @@ JSON_KEYS: dict[str, dict[str, dict[str, str]]] = {
             "labelled": "labeled images, which are the test images of the run",
         }
     },
+    "use": {
+        "": {
+            "in_use": "name of the run that is used without --run, null without a model; also in the objects of "
+            "train, evaluate, predict and export",
+            "automatic": "true if no run was chosen, so that it is the best comparable one",
+        }
+    },
     "evaluate": {
         "": {
             "run": "name of the run",
+            "in_use": "name of the model in use, see the verb use",
             "model": "unet or resnet",
             "split": "evaluated images",
             "figures": "list of {id, scope, of, value, unit, interval, method, why, counted}: all figures, of scope "
@@ -124,7 +132,7 @@ JSON_KEYS: dict[str, dict[str, dict[str, str]]] = {
             "verdict_rule": "rule of the image verdicts, with its result",
             "forecast": "range expected on other parts, measured at the end of the training",
             "lighting": "metrics under changed lighting, measured at the end of the training",
-            "fitted": "which network for verdicts is used, the fitted or the trained one, and why; else null",
+            "fitted": "which network for verdicts is used and why, or the check of a model of good images; else null",
             "milliseconds": "median time of a prediction, null if all were cached",
             "leaks": "list of {path, learned, why}, images that resemble training images",
             "changed_labels": "number of labels changed after the training",

@@ -12,12 +12,14 @@ from pathlib import Path
 from typing import Any
 
 from workbench.cli.sinks import result_outputs
-from workbench.cli.sinks.result_outputs import WatchOutputs
+from workbench.cli.sinks.result_outputs import SinkPlan, WatchOutputs
+from workbench.cli.use import report_in_use
 from workbench.cli.verb_runner import STOPPING, Console, StoppedEarly, WrongUse, identify, plain, progress_bar
 from workbench.core import problems
 from workbench.core.problems import NotAProject, NothingToPredict
 from workbench.core.project.project import Project
 from workbench.core.runs.model_lookup import model_folder, open_model
+from workbench.core.runs.run import IN_USE
 from workbench.core.suggestions.suggestion_files import ImageSuggested, suggest_all, suggestions_path
 from workbench.core.text_patterns import counted
 from workbench.inference.batch.folder_watch import watch
@@ -31,8 +33,8 @@ from workbench.inference.batch.results_folder import (
     unlike_summary,
 )
 from workbench.inference.batch.results_log import ResultsLogError, ignored_lines, model_fingerprint
+from workbench.inference.cpu_environment import keep_freed_memory
 from workbench.inference.predictor import Prediction
-from workbench.inference.process_memory import keep_freed_memory
 from workbench.inference.verdict_rule import result_text
 
 _SHOWN = 20
@@ -159,7 +161,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "model",
         metavar="MODEL",
-        help="folder of a run, of an export or of a project (its best run), or name of a run with --project",
+        help="folder of a run, of an export or of a project (its model in use), or name of a run with --project",
     )
     parser.add_argument("pictures", nargs="+", metavar="IMAGES", help="files, folders or patterns")
     parser.add_argument(
@@ -191,8 +193,14 @@ def run(options: argparse.Namespace, console: Console) -> dict[str, Any]:
     plan = result_outputs.plan_sinks(options, spool=options.out / "spool")
     if plan and not options.watch:
         raise WrongUse("result outputs, such as --webhook, need --watch")
-    if options.as_proposals:
-        return suggest_for(options, console)
+    result = suggest_for(options, console) if options.as_proposals else _predict(options, plan, console)
+    # MODEL requests the model in use if it is a project, or "in-use" with --project.
+    root = options.project if options.model == IN_USE else Path(options.model)
+    requested = root is not None and (root / "project.json").is_file()
+    return result | report_in_use(root.absolute(), console) if requested else result
+
+
+def _predict(options: argparse.Namespace, plan: SinkPlan | None, console: Console) -> dict[str, Any]:
     keep_freed_memory()
     folder = model_folder(options.model, options.project)
     predictor = open_model(folder, options.threads)

@@ -20,11 +20,10 @@ from workbench.core import problems
 from workbench.core.runs.model_lookup import open_model
 from workbench.core.runs.pip_commands import pip_command
 from workbench.inference.batch.results_folder import KEEP_VERDICTS
-from workbench.inference.cpu_environment import cores
+from workbench.inference.cpu_environment import cores, keep_freed_memory
 from workbench.inference.engines import NAMES
 from workbench.inference.model_settings import MODEL_FILE
 from workbench.inference.predictor import Predictor
-from workbench.inference.process_memory import keep_freed_memory
 
 if TYPE_CHECKING:
     from workbench.cli.serving.responses import Limits

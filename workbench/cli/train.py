@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from workbench.cli.use import report_in_use
 from workbench.cli.verb_runner import Console, WrongUse, progress_bar
 from workbench.core import problems
 from workbench.core.evaluation import figure_texts
@@ -26,14 +27,16 @@ from workbench.core.runs.events import (
 )
 from workbench.core.runs.run import Run, find_run, plan_run
 from workbench.core.runs.training_process import new_run, requested_settings, run_training
-from workbench.core.runs.training_settings import DEFAULT_MINUTES, TrainingSettings, concerns, parse_settings
+from workbench.core.runs.training_settings import DEFAULT_MINUTES, MODELS, TrainingSettings, concerns, parse_settings
 from workbench.core.text_patterns import counted
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("project", type=Path, metavar="PROJECT")
     parser.add_argument(
-        "--model", choices=("unet", "resnet"), help="unet: segmentation of defects; resnet: verdict per image"
+        "--model",
+        choices=MODELS,
+        help="unet: segmentation of defects; resnet: verdict per image; good: differences from good images",
     )
     length = parser.add_mutually_exclusive_group()
     length.add_argument(
@@ -71,10 +74,10 @@ def run(options: argparse.Namespace, console: Console) -> dict[str, Any]:
         result = follow(selected, console, resume=True)
     else:
         if options.model is None:
-            raise WrongUse("--model unet or --model resnet is required")
+            raise WrongUse("--model unet, --model resnet or --model good is required")
         result = follow(new_run(options.project, _settings(options)), console)
     print_result(result, console)
-    return result
+    return result | report_in_use(options.project.absolute(), console)
 
 
 def _check_resume(options: argparse.Namespace) -> None:
@@ -89,7 +92,7 @@ def _check_resume(options: argparse.Namespace) -> None:
 def plan(options: argparse.Namespace, console: Console) -> dict[str, Any]:
     """Print and return the training settings that a new run would have, with their reasons. Nothing is written."""
     if options.resume is not None or options.model is None:
-        raise WrongUse("--plan requires --model unet or --model resnet and cannot be combined with --resume")
+        raise WrongUse("--plan requires --model and cannot be combined with --resume")
     with Project.open(options.project.absolute(), write=False) as project:
         dataset, settings = plan_run(project, _settings(options))
     values = settings.model_dump(mode="json", exclude={"format", "reasons"})
@@ -215,6 +218,7 @@ def _result(run: Run, settings: TrainingSettings, report: _ConsoleReport, ending
         "pruned": summary_fields.get("pruned"),
         "forecast": summary_fields.get("forecast"),
         "lighting": summary_fields.get("lighting"),
+        "good": summary_fields.get("good"),
         "fitted": summary_fields.get("fitted"),
     }
 

@@ -10,10 +10,10 @@ import onnxruntime
 from onnx import TensorProto, helper
 
 from workbench.core import lite0
-from workbench.core.runs.graph_builder import GraphBuilder
+from workbench.core.runs.onnx_files import GraphBuilder
 from workbench.inference.engines.onnx_engine import providers, session_options
 from workbench.inference.model_settings import EngineOptions, ModelSettings
-from workbench.inference.normalize import normalize
+from workbench.inference.tiles import normalize
 
 OPSET, IR_VERSION = 17, 8  # both of 2022: runtimes in production may be some years old
 _INPUT = "image"

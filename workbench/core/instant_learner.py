@@ -20,9 +20,9 @@ from workbench.core.frozen_encoder import FrozenEncoder
 from workbench.core.images import image_files
 from workbench.core.instant_model import (
     THRESHOLD,
+    DefectHead,
     FrozenFeatures,
     LabeledCells,
-    LinearHead,
     cross_fit,
     fit_head,
     labeled_cells,
@@ -85,7 +85,7 @@ class _Scale:
 
     most: int
     learned: dict[str, _Learned] = field(default_factory=dict)
-    head: LinearHead | None = None
+    head: DefectHead | None = None
 
     def fit(self) -> None:
         self.head = fit_head(list(self.cells.values()), self.head)

@@ -1,7 +1,7 @@
 """Linear head on the frozen pretrained encoder: a model of the defects that is fitted to a few labels in a second.
 
 An image is divided into cells. A cell has the encoder's features around it and the share of each class in its labels;
-one logistic function per class is fitted to the cells of all labeled images (Newton's method with a ridge penalty).
+one logistic function per class is fitted to the cells of all labeled images with a ridge penalty.
 Defective cells have as much weight together as the others, since they are few. Of each image at most `ROWS` cells are
 kept, so that 100 labeled images need about 40 MB.
 """
@@ -14,6 +14,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from workbench.core.frozen_encoder import FrozenEncoder, input_settings
+from workbench.core.logistic_regression import minimize
 from workbench.core.project import annotation
 from workbench.core.project.project import BACKGROUND, DONT_CARE, NOT_LABELED
 from workbench.inference.io.opencv import cv2
@@ -28,8 +29,6 @@ _TILE, _MARGIN = 512, 32  # pixels: part of an image that is encoded at once, an
 _RIDGE = 0.03  # penalty of the squared coefficients of standardized features, relative to weights with the sum 1
 _UNFINISHED = 0.3  # weight of unpainted cells before an image is done: some may be defects
 _NEAR = 5  # cells: side of the square around a painted cell in which nothing unpainted is background before that
-_STEPS, _HALVINGS = 8, 6  # of Newton's method, and of a step of it
-_CONVERGED = 1e-3  # decrease of the loss
 _FOLDS = 5
 
 
@@ -193,7 +192,7 @@ def labeled_cells(features: FrozenFeatures, mask: np.ndarray, *, done: bool) -> 
 
 
 @dataclass(frozen=True, eq=False)
-class LinearHead:
+class DefectHead:
     """One logistic function for each class. coefficients: float32 (classes, channels). bias: float32 (classes,)."""
 
     ids: tuple[int, ...]
@@ -233,7 +232,7 @@ def _logistic(values: np.ndarray) -> np.ndarray:
     return 1 / (1 + np.exp(-np.clip(values, -30, 30)))
 
 
-def fit_head(images: Sequence[LabeledCells], before: LinearHead | None = None) -> LinearHead | None:
+def fit_head(images: Sequence[LabeledCells], before: DefectHead | None = None) -> DefectHead | None:
     """Return a head fitted to labeled images; None if no class is painted or nothing is background.
 
     before: head of nearly the same labels, from which the fit begins.
@@ -252,50 +251,35 @@ def fit_head(images: Sequence[LabeledCells], before: LinearHead | None = None) -
         positive, negative = weights * share, weights * (1 - share)
         if positive.sum() <= 0 or negative.sum() <= 0:
             continue
-        start = np.zeros(z.shape[1], np.float32)
+        start = np.zeros(z.shape[1])
         if before is not None and id in before.ids:
             former = before.ids.index(id)
             start[:-1] = before.coefficients[former] * spread
             start[-1] = before.bias[former] + before.coefficients[former] @ mean
-        fitted[id] = _newton(z, positive / positive.sum() / 2, negative / negative.sum() / 2, start)
+        fitted[id] = _fit_class(z, positive / positive.sum() / 2, negative / negative.sum() / 2, start)
     if not fitted:
         return None
     solution = np.stack(list(fitted.values()))
     coefficients = (solution[:, :-1] / spread).astype(np.float32)
-    return LinearHead(tuple(fitted), coefficients, (solution[:, -1] - coefficients @ mean).astype(np.float32))
+    return DefectHead(tuple(fitted), coefficients, (solution[:, -1] - coefficients @ mean).astype(np.float32))
 
 
-def _newton(z: np.ndarray, positive: np.ndarray, negative: np.ndarray, start: np.ndarray) -> np.ndarray:
-    """Return the coefficients of one class, float32 (channels + 1,). z: float32 (n, channels + 1), standardized.
+def _fit_class(z: np.ndarray, positive: np.ndarray, negative: np.ndarray, start: np.ndarray) -> np.ndarray:
+    """Return the coefficients of one class, (channels + 1,). z: float32 (n, channels + 1), standardized, and 1.
 
     positive, negative: weights (n,) of a row as defect and as background.
     """
     penalty = np.full(z.shape[1], _RIDGE, np.float32)
     penalty[-1] = 1e-6  # the constant
 
-    def loss(solution: np.ndarray) -> float:
+    def loss(solution: np.ndarray) -> tuple[float, np.ndarray]:
+        solution = solution.astype(np.float32)
         logits = z @ solution
-        fit = positive @ np.logaddexp(0, -logits) + negative @ np.logaddexp(0, logits)
-        return float(fit + penalty @ solution**2 / 2)
+        value = positive @ np.logaddexp(0, -logits) + negative @ np.logaddexp(0, logits) + penalty @ solution**2 / 2
+        error = (positive + negative) * _logistic(logits) - positive
+        return float(value), (error.astype(np.float32) @ z + penalty * solution).astype(np.float64)
 
-    solution = min(start, np.zeros_like(start), key=loss)
-    value = loss(solution)
-    for _ in range(_STEPS):
-        p = _logistic(z @ solution)
-        gradient = z.T @ ((positive + negative) * p - positive).astype(np.float32) + penalty * solution
-        curvature = ((positive + negative) * np.maximum(p * (1 - p), 1e-4)).astype(np.float32)
-        change = np.linalg.solve((z * curvature[:, None]).T @ z + np.diag(penalty), gradient)
-        before = value
-        for _ in range(_HALVINGS):  # a whole step can go too far from where the probabilities are 0 and 1
-            proposed = (solution - change).astype(np.float32)
-            value = loss(proposed)
-            if value <= before:
-                solution = proposed
-                break
-            change /= 2
-        if before - value < _CONVERGED:
-            break
-    return solution
+    return minimize(loss, start)
 
 
 def cross_fit(

@@ -17,7 +17,7 @@ _ROUNDS, _MEMORY, _TOLERANCE = 150, 8, 1e-4
 
 
 @dataclass(frozen=True)
-class LinearHead:
+class FittedHead:
     """Head with the logits ((features - center) * scale) @ weights + bias, all float64.
 
     center, scale: (features,). weights: (features, classes). bias: (classes,).
@@ -40,7 +40,7 @@ class CrossFit:
     penalty: the one of PENALTIES with the lowest loss of these probabilities.
     """
 
-    head: LinearHead
+    head: FittedHead
     probabilities: np.ndarray
     penalty: float
 
@@ -65,7 +65,7 @@ def cross_fit(features: np.ndarray, truth: np.ndarray, parts: Sequence[str], cla
     losses = [-(weight * np.log(np.maximum(p[np.arange(len(truth)), truth], 1e-12))).sum() for p in outside]
     best = int(np.argmin(losses))
     solution = fit(standard, truth, classes, PENALTIES[best])
-    return CrossFit(LinearHead(center, scale, solution[:-1], solution[-1]), outside[best], PENALTIES[best])
+    return CrossFit(FittedHead(center, scale, solution[:-1], solution[-1]), outside[best], PENALTIES[best])
 
 
 def fit(

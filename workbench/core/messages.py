@@ -4,6 +4,8 @@
 its English text; `render` makes the text in another language from id and fields. Files and events hold the English text
 under the usual key, and `{"messages": {key: {"id", "fields"}}}` beside it. Text without an id, of packages that do not
 know the catalog such as `inference`, is recognized by its wording.
+
+Units in which lengths and areas are stated.
 """
 
 from __future__ import annotations
@@ -19,6 +21,16 @@ from pydantic import ValidatorFunctionWrapHandler, WrapValidator, model_serializ
 from workbench.core import problems, resources
 from workbench.core.stored_model import StoredModel
 from workbench.core.text_patterns import fill
+
+
+def metric_unit(largest: float, power: int) -> tuple[str, float]:
+    """Return the unit in which values up to `largest` are stated: its name, and its size in µm or µm².
+
+    power: 1 for lengths in µm, 2 for areas in µm². Values stated together have one unit.
+    """
+    small, large = ("µm", "mm") if power == 1 else ("µm²", "mm²")
+    return (small, 1.0) if largest < 1000**power else (large, 1000.0**power)
+
 
 Translate = Callable[[str, str], str]  # (context, English pattern) -> pattern in another language
 

@@ -1,8 +1,31 @@
-"""Errors about runs, models and exports that are shown to the user. Other modules use them as names of `problems`."""
+"""Base class of the errors that are shown to the user, and those about runs, models and exports.
+
+Other modules use them as names of `problems`.
+"""
 
 from __future__ import annotations
 
-from workbench.core.problem import Problem
+from functools import partial
+from typing import Any
+
+from workbench.core.text_patterns import fill
+
+
+class Problem(Exception):
+    """Base class of errors that the user can understand and fix. `str(problem)` is the English text, no traceback."""
+
+    message = "Something went wrong."
+    advice = ""
+
+    def __init__(self, **fields: Any) -> None:
+        super().__init__(fields)
+        self.fields = fields
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return partial(type(self), **self.fields), ()  # without it, a process pool cannot return a problem
+
+    def __str__(self) -> str:
+        return fill(" ".join(part for part in (self.message, self.advice) if part), **self.fields)
 
 
 class UnknownRun(Problem):
@@ -54,8 +77,21 @@ class TooManyPoints(Problem):
     advice = "Press Enter to paint this part, then click the rest."
 
 
-class RunAdopted(Problem):
-    message = "The model of the run {name} was added from a file, so {what}."
+class RunComplete(Problem):
+    message = "The model of the run {name} is a complete network without weights for training, so {what}."
+
+
+class FewGoodImages(Problem):
+    message = (
+        "Training on good images needs at least {images} images of {parts} parts that are marked as good; "
+        "there are {n} of {m}."
+    )
+    advice = "Mark images without defects as done, or give them the verdict of good parts."
+
+
+class PartsDiffer(Problem):
+    message = "Parts differ too much for a model of good images: {why}."
+    advice = "No model was kept. Label defects and train a UNet."
 
 
 class DeviceMissing(Problem):

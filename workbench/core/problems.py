@@ -12,77 +12,33 @@ from pathlib import Path
 
 from workbench.core.model_problems import (
     ClickModelChanged as ClickModelChanged,
-)
-from workbench.core.model_problems import (
     ClickModelRefused as ClickModelRefused,
-)
-from workbench.core.model_problems import (
     DeviceMissing as DeviceMissing,
-)
-from workbench.core.model_problems import (
     ExportDamaged as ExportDamaged,
-)
-from workbench.core.model_problems import (
     ExportExists as ExportExists,
-)
-from workbench.core.model_problems import (
+    FewGoodImages as FewGoodImages,
     ModelFileRefused as ModelFileRefused,
-)
-from workbench.core.model_problems import (
     ModelNotReady as ModelNotReady,
-)
-from workbench.core.model_problems import (
     ModelUnusable as ModelUnusable,
-)
-from workbench.core.model_problems import (
     NoDownload as NoDownload,
-)
-from workbench.core.model_problems import (
     NothingToPredict as NothingToPredict,
-)
-from workbench.core.model_problems import (
     PaddleMissing as PaddleMissing,
-)
-from workbench.core.model_problems import (
     ParityFailed as ParityFailed,
-)
-from workbench.core.model_problems import (
+    PartsDiffer as PartsDiffer,
+    Problem,
     ProposesNothing as ProposesNothing,
-)
-from workbench.core.model_problems import (
     ResultsTaken as ResultsTaken,
-)
-from workbench.core.model_problems import (
-    RunAdopted as RunAdopted,
-)
-from workbench.core.model_problems import (
     RunBroken as RunBroken,
-)
-from workbench.core.model_problems import (
+    RunComplete as RunComplete,
     RunInUse as RunInUse,
-)
-from workbench.core.model_problems import (
     RunUnusable as RunUnusable,
-)
-from workbench.core.model_problems import (
     SuggestionsBroken as SuggestionsBroken,
-)
-from workbench.core.model_problems import (
     TooManyPoints as TooManyPoints,
-)
-from workbench.core.model_problems import (
     UnknownModel as UnknownModel,
-)
-from workbench.core.model_problems import (
     UnknownRun as UnknownRun,
-)
-from workbench.core.model_problems import (
     WeightsUnusable as WeightsUnusable,
-)
-from workbench.core.model_problems import (
     WorkerFailed as WorkerFailed,
 )
-from workbench.core.problem import Problem
 from workbench.inference.io import file_access
 
 

@@ -151,7 +151,9 @@ class ImageMeasures:
 
     @classmethod
     def of(cls, image: ImageArray) -> ImageMeasures:
-        """Measure an image, in at most 16 windows at full resolution."""
+        """Measure an image, in at most 16 windows at full resolution. Raises ValueError for other types of values."""
+        if image.dtype.name not in _TYPES:
+            raise ValueError(f"an image is uint8, uint16 or float32, not {image.dtype}")
         windows = _windows(image)
         pixels = np.concatenate(windows).astype(np.float32)
         if image.dtype.kind == "f":

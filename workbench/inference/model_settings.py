@@ -13,7 +13,7 @@ from pathlib import Path, PurePosixPath
 from typing import Any, Literal
 
 from .input_guard import InputLimits
-from .io.atomic_write import write_atomic
+from .io.file_access import write_atomic
 from .io.json_io import JsonError, read_json
 from .verdict_rule import VerdictRule
 

@@ -15,7 +15,6 @@ from .input_guard import InputCheck, check_input
 from .io.opencv import cv2
 from .io.tiff_regions import ImageArray
 from .model_settings import MIRRORED, MODEL_FILE, UNSURE, ModelSettings, load_settings
-from .normalize import normalize, resize_for_network
 from .regions import (
     Region,
     decide_classes,
@@ -26,7 +25,7 @@ from .regions import (
     select_regions,
     verdict_table,
 )
-from .tiles import Grid, cut, prediction_grid, resize_bands, stitch
+from .tiles import Grid, cut, normalize, prediction_grid, resize_bands, resize_for_network, stitch
 from .verdict_rule import RegionTable
 
 _MIN_RESOLUTION = 8  # desired resolution per side; coarser networks are evaluated at several shifts

@@ -1,4 +1,7 @@
-"""Escaping of untrusted text for terminals and spreadsheets."""
+"""Escaping of untrusted text for terminals and spreadsheets.
+
+Natural order of file names: numbers by value.
+"""
 
 from __future__ import annotations
 
@@ -9,6 +12,16 @@ import json
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
+
+_DIGITS = re.compile(r"(\d+)")
+
+
+def natural_key(text: object) -> list[str | int]:
+    """Return a key for natural sorting: numbers by value, letters case-insensitively."""
+    parts: list[str | int] = _DIGITS.split(str(text).casefold())
+    parts[1::2] = map(int, parts[1::2])
+    return parts
+
 
 # Control characters (C0, DEL, C1), line and paragraph separators, and bidirectional controls: in a file name they could
 # clear the screen, forge a line or hide the suffix.

@@ -21,11 +21,10 @@ from workbench.core.project.history import Patch
 from workbench.core.project.label_transaction import content_sum
 from workbench.core.project.project import Project
 from workbench.core.project.storage import remove_leftovers
-from workbench.inference.io.regular_files import read_regular
+from workbench.inference.io.file_access import read_regular
+from workbench.session.journal import NoteChange
 from workbench.session.label import Label, MaskChanged, Saved, copy_labels, save_label
-from workbench.session.label_recovery import LabelRecovery
-from workbench.session.note_changes import NoteChange
-from workbench.session.rescue_journal import ProjectJournal
+from workbench.session.rescue_journal import LabelRecovery, ProjectJournal
 from workbench.session.tasks import Task, TaskRunner, ignore_failure
 
 

@@ -9,7 +9,7 @@ import numpy as np
 from pydantic import AfterValidator, ConfigDict
 from PySide6.QtCore import QObject, Signal
 
-from workbench.core.images import image_files, reference_difference
+from workbench.core.images import display, image_files
 from workbench.core.images.display import MAX_LOCAL_CONTRAST, Display
 from workbench.core.json_files import load_versioned
 from workbench.core.messages import Message
@@ -109,18 +109,10 @@ class DisplayPresets(QObject):
 
     def set_scale(self, um_per_pixel: float | None) -> bool:
         """Set the size of a pixel in micrometers, in project.json."""
-        project = self._session.project
-        if project is None:
-            return False
-        former, project.file.um_per_pixel = project.file.um_per_pixel, um_per_pixel
-        try:
-            project.save()
-        except Problem as problem:
-            project.file.um_per_pixel = former
-            self._session.problem_met.emit(problem)
-            return False
-        self.scale_changed.emit()
-        return True
+        saved = self._session.set_project_field("um_per_pixel", um_per_pixel)
+        if saved:
+            self.scale_changed.emit()
+        return saved
 
     def _change(self, change: Callable[[DisplayFile], object]) -> bool:
         project = self._session.project
@@ -232,7 +224,7 @@ class ReferenceComparison(QObject):
         if reference.shape[:2] != image.shape[:2]:
             (h, w), (height, width) = reference.shape[:2], image.shape[:2]
             raise SampleWrongSize(path=str(path), sample_width=w, sample_height=h, width=width, height=height)
-        return reference_difference.difference_map(image, reference)
+        return display.difference_map(image, reference)
 
     def _on_failed(self, problem: Problem) -> None:
         if self._reported != self.reference:  # once per reference image: images of a project may differ in size

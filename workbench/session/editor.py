@@ -8,8 +8,7 @@ from contextlib import contextmanager
 import numpy as np
 from PySide6.QtCore import QObject, Signal
 
-from workbench.core.geometry.drawing import Paint, Point, Rect, Runs, Stamp, segment_runs
-from workbench.core.geometry.polygons import polygon_runs
+from workbench.core.geometry.drawing import Paint, Point, Rect, Runs, Stamp, polygon_runs, segment_runs
 from workbench.core.geometry.selection import Selection
 from workbench.core.problems import ClassesChanging, Problem, ProjectReadOnly, StepsLost, UnknownClass
 from workbench.core.project.history import Patch, StepRecording

@@ -11,8 +11,7 @@ from PySide6.QtCore import Signal
 
 from workbench.core.problems import CannotWrite, ModelUnusable, NothingToPredict, ResultsTaken
 from workbench.inference.batch.interrupts import GracefulInterrupt
-from workbench.session.jobs import Job
-from workbench.session.tasks import Task
+from workbench.session.tasks import Job, Task
 
 if TYPE_CHECKING:
     from workbench.inference.input_guard import InputCheck

@@ -12,7 +12,7 @@ from workbench.core.problems import ImageBroken, Problem
 from workbench.core.project.image_row import ImageRow
 from workbench.core.runs.events import Evaluated, Event, overall_dice
 from workbench.core.runs.run import Run
-from workbench.inference.process_memory import release_free_memory
+from workbench.inference.cpu_environment import release_free_memory
 from workbench.session.predictions import RELEASE, lower_priority
 from workbench.session.preferences import Preferences
 from workbench.session.session import Session

@@ -14,7 +14,6 @@ from typing import Any
 import numpy as np
 
 from workbench.core.geometry.drawing import Rect
-from workbench.core.names import free_path
 from workbench.core.problems import CannotWrite, Problem
 from workbench.core.project import annotation
 from workbench.core.project.annotation import Note, encode_mask
@@ -23,7 +22,8 @@ from workbench.core.project.incremental_png import IncrementalPng
 from workbench.core.project.label_transaction import KnownFiles
 from workbench.core.project.project import ClassInfo, Project
 from workbench.core.project.storage import file_stamp, inside, write_bytes, write_json
-from workbench.session.note_changes import NoteChange, difference
+from workbench.core.text_patterns import free_path
+from workbench.session.journal import NoteChange, difference
 
 _MAX_ATTEMPTS = 20  # to encode a mask while no stroke is made
 

@@ -17,8 +17,7 @@ from workbench.core.project.project import Project
 from workbench.session.autosave import Autosave
 from workbench.session.class_list import ClassList
 from workbench.session.editor import Editor
-from workbench.session.jobs import ThinnedProgress
-from workbench.session.tasks import Task
+from workbench.session.tasks import Task, ThinnedProgress
 from workbench.session.transaction_job import TransactionJob
 
 if TYPE_CHECKING:

@@ -10,9 +10,8 @@ from workbench.core.problems import ModelUnusable, Problem
 from workbench.core.project.image_row import ImageRow
 from workbench.core.project.project import Project
 from workbench.core.runs.run import Run
-from workbench.session.jobs import Job
 from workbench.session.session import Session
-from workbench.session.tasks import Task
+from workbench.session.tasks import Job, Task
 from workbench.session.training.shown_runs import RunList
 from workbench.session.training.training_control import TrainingControl
 
@@ -64,6 +63,7 @@ class LabelQueue(Job):
         session.note_changed.connect(self._filter)
         training.ended.connect(self._model_changed)
         runs.listed.connect(self._runs_listed)
+        runs.in_use_changed.connect(self._model_changed)
 
     # --- state ------------------------------------------------------------------------------------
 
@@ -93,7 +93,7 @@ class LabelQueue(Job):
         return self._open_issues.get(key, ()) if key is not None else ()
 
     def possible(self, mode: Mode) -> bool:
-        return bool(self._session.keys) and (mode != "errors" or self._runs.default() is not None)
+        return bool(self._session.keys) and (mode != "errors" or self._runs.in_use is not None)
 
     # --- commands -----------------------------------------------------------------------------------
 
@@ -119,7 +119,7 @@ class LabelQueue(Job):
             return
         self._session.flush()
         rows = {key: self._session.rows.get(key) or ImageRow(key) for key in self._session.keys}
-        run, mode, limit = self._runs.default(), self.mode, 5 * AT_ONCE if more else AT_ONCE
+        run, mode, limit = self._runs.in_use, self.mode, 5 * AT_ONCE if more else AT_ONCE
         self.begin(
             lambda task: _compute_list(project, rows, run, mode, limit, task),
             self._on_computed,
@@ -157,8 +157,8 @@ class LabelQueue(Job):
         self._filter()
         self._list()
 
-    def _model_changed(self, _: object) -> None:
-        """Discard the lists after a training, as they depend on the model."""
+    def _model_changed(self, _: object = None) -> None:
+        """Discard the lists after a training or the choice of another model, as they depend on the model."""
         self.ranking = self.issue_list = None
         if self.running:
             self._stale = True

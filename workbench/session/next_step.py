@@ -1,4 +1,8 @@
-"""Workflow of a project: the stage it is in, and the one next step. Pure functions without Qt."""
+"""Workflow of a project: the stage it is in, and the one next step. Pure functions without Qt.
+
+A model whose errors are unknown or many never leads to an export: `remarks` names them, and the step is then what would
+help most.
+"""
 
 from __future__ import annotations
 
@@ -6,13 +10,15 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from workbench.core.runs.dataset import FEWEST
+from workbench.core.runs.training_settings import Model
 
 Stage = Literal["label", "train", "evaluate", "export"]
 STAGES: tuple[Stage, ...] = ("label", "train", "evaluate", "export")
 # Images with defects, or with a verdict. With fewer, none is used for validation, and the quality stays unknown.
 ENOUGH = FEWEST
-WEAK_SHARE = 0.3  # more labels are recommended from this share of missed defects or wrong verdicts
-USELESS_SHARE = 0.9  # and even after an export from this share
+FIRST_DEFECTS = 2  # images with defects before the first training
+GOOD_GOALS = (5, 10)  # good images before the first training, requested one goal after the other
+WEAK_SHARE = 0.3  # of missed defects, wrong verdicts, or good images with a false alarm: a model is weak above it
 NEW_SHARE = 0.2  # another training is recommended from this ratio of new labels to those of the run
 MIN_NEW = 3  # and from this number of them
 MIN_EXAMPLES = 2  # examples without which no training is possible
@@ -20,10 +26,12 @@ MIN_EXAMPLES = 2  # examples without which no training is possible
 
 @dataclass(frozen=True, kw_only=True)
 class RunFacts:
-    """Facts about the shown run.
+    """Facts about the model in use.
 
     defects, missed, false_alarms: numbers of its validation; for a ResNet, images and images with a wrong verdict.
-    measured: the run has validation images. evaluated: its evaluation was opened. exported: an export of it exists.
+    good, good_alarms: its good validation images, and those of them with a false alarm. measured: there are defects (a
+    ResNet: images of two verdicts) among its validation images. adopted: another program has trained it; no numbers
+    are stored. evaluated: its evaluation was opened. exported: an export of it exists.
     """
 
     model: str = "unet"
@@ -32,8 +40,25 @@ class RunFacts:
     defects: int = 0
     missed: int = 0
     false_alarms: int = 0
+    good: int = 0
+    good_alarms: int = 0
+    adopted: bool = False
     evaluated: bool = False
     exported: bool = False
+
+
+@dataclass(frozen=True, kw_only=True)
+class Remark:
+    """Error of a model, or what is not known about it. count of n: images or defects. weak: it rules out an export.
+
+    id: "unmeasured", "good_unmeasured", "no_good_images" (the user's answer), "alarms" (good images with a false
+    alarm), "missed", "wrong_verdicts" or "adopted".
+    """
+
+    id: str
+    count: int = 0
+    n: int = 0
+    weak: bool = True
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -41,11 +66,12 @@ class WorkflowState:
     """Facts about the open project from which the next step is derived.
 
     model: kind of the next training. examples: labeled images that it can use. with_defects: those with a painted
-    class. used_verdicts: number of verdicts that enough images have. current: state of the open image. open_images:
-    number of images that are not marked as done. reading: no label of the images is known yet.
+    class. good: those without. no_good_images: the user has answered that there are none. used_verdicts: number of
+    verdicts that enough images have. current: state of the open image. open_images: number of images that are not
+    marked as done. reading: no label of the images is known yet.
     """
 
-    model: Literal["unet", "resnet"] = "unet"
+    model: Model = "unet"
     minutes: float = 5.0
     writable: bool = True
     images: int = 0
@@ -53,6 +79,8 @@ class WorkflowState:
     verdicts: int = 0
     examples: int = 0
     with_defects: int = 0
+    good: int = 0
+    no_good_images: bool = False
     used_verdicts: int = 0
     open_images: int = 0
     current: Literal["none", "open", "painted", "done"] = "none"
@@ -66,36 +94,67 @@ class WorkflowState:
 class NextStep:
     """Next step. id: selects the text. command: id in the command table, "" if there is nothing to do.
 
-    count: number in the text, such as the number of images to label.
+    count: number in the text, such as the number of images to label. reason: why this is the step, None if the step
+    explains itself.
     """
 
     stage: Stage
     id: str
     command: str = ""
     count: float = 0
+    reason: Remark | None = None
 
 
 @dataclass(frozen=True)
 class Workflow:
-    """Next step, and the completed stages. The stage of the step is the current one."""
+    """Next step, completed stages, and labeled images. The stage of the step is the current one.
+
+    defective, good: numbers of labeled images; None for a model that is trained on verdicts. remarks: on the model in
+    use.
+    """
 
     step: NextStep
     completed: frozenset[Stage] = field(default_factory=frozenset)
+    defective: int | None = None
+    good: int | None = None
+    remarks: tuple[Remark, ...] = ()
 
 
 def workflow(state: WorkflowState) -> Workflow:
     """Return the next step of a project and its completed stages."""
     step, run = next_step(state), state.run
+    found = remarks(run, no_good_images=state.no_good_images) if run is not None else ()
     completed: set[Stage] = set()
     if _enough(state):
         completed.add("label")
     if run is not None:
         completed.add("train")
-        if run.evaluated:
+        if run.evaluated and not any(remark.weak for remark in found):
             completed.add("evaluate")
         if run.exported:
             completed.add("export")
-    return Workflow(step, frozenset(completed - {step.stage}))
+    counts = (state.with_defects, state.good) if state.model == "unet" else (None, None)
+    return Workflow(step, frozenset(completed - {step.stage}), *counts, found)
+
+
+def remarks(run: RunFacts, *, no_good_images: bool) -> tuple[Remark, ...]:
+    """Return what is wrong with a model, or not known about it; what rules out an export comes first."""
+    found = []
+    if run.adopted:
+        return (Remark(id="adopted", weak=False),)
+    if not run.measured:
+        found.append(Remark(id="unmeasured"))
+    if run.model == "unet":
+        if run.good:
+            weak = run.good_alarms > WEAK_SHARE * run.good
+            found += [Remark(id="alarms", count=run.good_alarms, n=run.good, weak=weak)] if run.good_alarms else []
+        else:
+            id = "no_good_images" if no_good_images else "good_unmeasured"
+            found.append(Remark(id=id, weak=not no_good_images))
+    if run.missed > WEAK_SHARE * run.defects:
+        id = "missed" if run.model == "unet" else "wrong_verdicts"
+        found.append(Remark(id=id, count=run.missed, n=run.defects))
+    return tuple(sorted(found, key=lambda remark: not remark.weak))
 
 
 def next_step(state: WorkflowState) -> NextStep:
@@ -107,23 +166,29 @@ def next_step(state: WorkflowState) -> NextStep:
             return NextStep(stage="train", id="training", command="next_open")
         return NextStep(stage="train", id="all_done" if state.writable else "training_read_only")
     if not state.writable:
-        return NextStep(stage="label", id="read_only") if state.run is None else _use_model(state.run)
+        if state.run is not None and state.run.measured and not state.run.evaluated:
+            return _evaluate(state.run)
+        return NextStep(stage="label", id="read_only")
     if not state.images:
         return NextStep(stage="label", id="add_images", command="add_images")
     if state.reading:
         return NextStep(stage="label", id="reading")
     if state.run is None:
         return _label(state) or NextStep(stage="train", id="train", command="train", count=state.minutes)
-    new = state.examples - state.run.labeled
-    if new >= max(MIN_NEW, NEW_SHARE * state.run.labeled):
-        return NextStep(stage="train", id="train_again", command="train", count=new)
-    if not state.run.measured:
-        return _label(state) or NextStep(stage="label", id="add_images", command="add_images")
-    return _use_model(state.run, can_label=state.open_images > 0)
+    if state.examples - state.run.labeled >= max(MIN_NEW, NEW_SHARE * state.run.labeled):
+        return _train_again(state)
+    if state.run.measured and not state.run.evaluated:
+        return _evaluate(state.run)
+    found = next(iter(remarks(state.run, no_good_images=state.no_good_images)), None)
+    if found is not None and found.weak:
+        return _improve(state, found)
+    if state.run.exported:
+        return NextStep(stage="export", id="predict", command="predict_folder", reason=found)
+    return NextStep(stage="export", id="export", command="export", reason=found)
 
 
 def _label(state: WorkflowState) -> NextStep | None:
-    """Return the next step of labeling, or None if there are enough labels for a training."""
+    """Return the next step of labeling, or None if there are enough labels for a first training."""
     if state.model == "resnet":
         return _assign_verdicts(state)
     if not state.with_defects and not state.open_images:
@@ -132,11 +197,31 @@ def _label(state: WorkflowState) -> NextStep | None:
         return NextStep(stage="label", id="add_class", command="add_class")
     if state.current == "painted":
         return NextStep(stage="label", id="mark_current", command="done_next")
-    if state.with_defects < ENOUGH and state.open_images:
-        return NextStep(stage="label", id="label_defects", command="next_open", count=ENOUGH - state.with_defects)
-    if state.examples < MIN_EXAMPLES:
-        return NextStep(stage="label", id="add_images", command="add_images")  # there is nothing left to label
-    return None
+    return _label_defects(state, FIRST_DEFECTS) or _label_good(state) or _add_examples(state)
+
+
+def _label_defects(state: WorkflowState, goal: int, reason: Remark | None = None) -> NextStep | None:
+    if state.with_defects >= goal or not state.open_images:
+        return None
+    count = goal - state.with_defects
+    return NextStep(stage="label", id="label_defects", command="next_open", count=count, reason=reason)
+
+
+def _label_good(state: WorkflowState, reason: Remark | None = None) -> NextStep | None:
+    """Return the request for good images; None if there are enough, or none, or no image is left to mark."""
+    if state.no_good_images:
+        return None
+    if not state.open_images:
+        return None if state.good else NextStep(stage="label", id="add_good", command="add_images", reason=reason)
+    goal = next((goal for goal in GOOD_GOALS if goal > state.good), 0)
+    if not goal:
+        return None
+    return NextStep(stage="label", id="label_good", command="next_open", count=goal - state.good, reason=reason)
+
+
+def _add_examples(state: WorkflowState) -> NextStep | None:
+    few = state.examples < MIN_EXAMPLES  # there is nothing left to label
+    return NextStep(stage="label", id="add_images", command="add_images") if few else None
 
 
 def _assign_verdicts(state: WorkflowState) -> NextStep | None:
@@ -153,20 +238,36 @@ def _enough(state: WorkflowState) -> bool:
     """Return whether some of the labels can be used for validation."""
     if state.model == "resnet":
         return state.used_verdicts >= 2 and state.examples >= ENOUGH
-    return state.with_defects >= ENOUGH
+    return state.with_defects >= ENOUGH and (state.no_good_images or state.good >= GOOD_GOALS[0])
 
 
-def _use_model(run: RunFacts, *, can_label: bool = False) -> NextStep:
-    """Return the step after a training: evaluate, improve, export, or predict new images."""
-    if run.measured and not run.evaluated:
-        if run.missed:
-            id = "wrong_verdicts" if run.model == "resnet" else "missed"
-            return NextStep(stage="evaluate", id=id, command="evaluation", count=run.missed)
-        if run.false_alarms:
-            return NextStep(stage="evaluate", id="false_alarms", command="evaluation", count=run.false_alarms)
-        return NextStep(stage="evaluate", id="evaluate", command="evaluation")
-    if can_label and run.missed > (USELESS_SHARE if run.exported else WEAK_SHARE) * run.defects:
-        return NextStep(stage="label", id="label_next", command="label_next")
-    if not run.exported:
-        return NextStep(stage="export", id="export", command="export")
-    return NextStep(stage="export", id="predict", command="predict_folder")
+def _train_again(state: WorkflowState, reason: Remark | None = None) -> NextStep:
+    new = state.examples - (state.run.labeled if state.run is not None else 0)
+    return NextStep(stage="train", id="train_again", command="train", count=new, reason=reason)
+
+
+def _evaluate(run: RunFacts) -> NextStep:
+    """Return the step to the evaluation, which names the most important errors."""
+    if run.missed:
+        id = "wrong_verdicts" if run.model == "resnet" else "missed"
+        return NextStep(stage="evaluate", id=id, command="evaluation", count=run.missed)
+    if run.false_alarms:
+        return NextStep(stage="evaluate", id="false_alarms", command="evaluation", count=run.false_alarms)
+    return NextStep(stage="evaluate", id="evaluate", command="evaluation")
+
+
+def _improve(state: WorkflowState, reason: Remark) -> NextStep:
+    """Return the step that would help most against an error of the model in use."""
+    if state.model == "unet" and state.current == "painted":
+        return NextStep(stage="label", id="mark_current", command="done_next", reason=reason)
+    step = None
+    if reason.id == "unmeasured":
+        step = _assign_verdicts(state) if state.model == "resnet" else _label_defects(state, ENOUGH, reason)
+    elif reason.id == "good_unmeasured":
+        step = _label_good(state, reason)
+    elif state.open_images:
+        step = NextStep(stage="label", id="label_next", command="label_next", reason=reason)
+    if step is None and state.run is not None and state.examples > state.run.labeled:
+        step = _train_again(state, reason)
+    id = "add_good" if reason.id == "good_unmeasured" else "add_images"
+    return step or NextStep(stage="label", id=id, command="add_images", reason=reason)

@@ -13,13 +13,13 @@ from workbench.core.click_model.model_interface import PIXEL_VALUES
 from workbench.core.problems import CannotWrite
 from workbench.core.project.storage import write_json
 from workbench.core.resources import LANGUAGES
-from workbench.core.runs.training_settings import DEFAULT_MINUTES, MAX_MINUTES, MIN_MINUTES
+from workbench.core.runs.training_settings import DEFAULT_MINUTES, MAX_MINUTES, MIN_MINUTES, MODELS
 from workbench.inference.io.json_io import JsonError, read_json
 
 CHOICES = {
     "theme": ("dark", "light", "system"),
     "language": ("system", *LANGUAGES),
-    "model": ("unet", "resnet"),
+    "model": MODELS,
     "after_done": ("next", "next_open", "stay"),
     "click_values": PIXEL_VALUES,
 }

@@ -13,8 +13,8 @@ from workbench.core.messages import Message
 from workbench.core.problems import ImageBroken, Problem, RunUnusable
 from workbench.core.runs.dataset import Dataset
 from workbench.core.runs.run import Run
+from workbench.inference.cpu_environment import release_free_memory
 from workbench.inference.model_settings import ModelSettings
-from workbench.inference.process_memory import release_free_memory
 from workbench.session.image_verdicts import ImageVerdicts
 from workbench.session.session import Session
 from workbench.session.tasks import Task, TaskRunner, call_at_end
@@ -163,7 +163,7 @@ class RunEvaluation(QObject):
                 self.classes[info.id] = (info.name, info.color)
         self.point = operating_point.OperatingPoint.of(self.settings)
         self.crops.open(project)
-        if not self.splits and not run.adopted:
+        if not self.splits and not run.complete:
             self._enter("nothing")
             return
         self.split = split if split in self.splits else "val" if list(self.splits) == ["val"] else "test"

@@ -25,6 +25,21 @@ class Session(SessionParts):
 
     # --- state ------------------------------------------------------------------------------------
 
+    def set_project_field(self, name: str, value: object) -> bool:
+        """Change a field of project.json. Return False, after `problem_met`, if it could not be saved."""
+        project = self.project
+        if project is None:
+            return False
+        before = getattr(project.file, name)
+        setattr(project.file, name, value)
+        try:
+            project.save()
+        except Problem as problem:
+            setattr(project.file, name, before)
+            self.problem_met.emit(problem)
+            return False
+        return True
+
     @property
     def writable(self) -> bool:
         return self.project is not None and self.project.writable

@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING
 from PySide6.QtCore import QObject, QThread, Signal
 
 from workbench.core.problems import ImageBroken, Problem
+from workbench.core.runs.run import Run
 from workbench.session.image_loader import image_stamp
 from workbench.session.session import Session
-from workbench.session.tasks import TaskRunner, call_at_end
+from workbench.session.tasks import Task, TaskRunner, call_at_end
 from workbench.session.training.shown_runs import RunList
 from workbench.session.workflow_monitor import WorkflowMonitor, is_painted
 
@@ -40,6 +41,7 @@ class SpotFinder(QObject):
         self._declined = False
         self._cache: OrderedDict[_Name, tuple[Spot, ...]] = OrderedDict()
         self._search: SpotSearch | None = None  # used by the worker thread only
+        self._model: Run | None = None  # of good images, whose probabilities are used
         self._labeled: list[str] = []
         self._shown: _Name | None = None  # the open image, while `on`
         self._computing: _Name | None = None
@@ -49,21 +51,22 @@ class SpotFinder(QObject):
         session.note_changed.connect(self._update)
         session.images_listed.connect(self._images_listed)
         session.project_closed.connect(self._project_closed)
-        runs.listed.connect(self._update)
+        runs.listed.connect(self._runs_listed)
         workflow.changed.connect(self._update)
         call_at_end(self.close)
 
     # --- state ------------------------------------------------------------------------------------
 
     def possible(self) -> bool:
-        """Return whether spots of the open image can be shown: it is not done, and no model exists."""
+        """Return whether spots of the open image can be shown: it is not done, and no model of defects exists."""
         session, note = self._session, self._session.note
         done = note is not None and note.status == "done"
-        return session.image is not None and not done and not self._runs.refreshing and not self._runs.usable()
+        trained = any(line.model != "good" for line in self._runs.usable())
+        return session.image is not None and not done and not self._runs.refreshing and not trained
 
     @property
     def offered(self) -> bool:
-        if self.on or self._declined or not self._session.writable or not self.possible():
+        if self.on or self._declined or not self._session.writable or not self.possible() or self._runs.usable():
             return False
         state = self._workflow.state()
         return not state.examples and not state.with_defects and not state.used_verdicts and not state.training
@@ -116,12 +119,16 @@ class SpotFinder(QObject):
             return
         from workbench.core.label_next.spot_search import SpotSearch
 
-        if self._search is None:
-            self._search = SpotSearch(project, self._session.keys)
-        search, path, labeled = self._search, project.image_path(name[0]), self._labeled
+        path, labeled, keys, model = project.image_path(name[0]), self._labeled, self._session.keys, self._model
+
+        def search(task: Task) -> tuple[Spot, ...]:
+            if self._search is None or self._search.model is not model:
+                self._search = SpotSearch(project, keys, model)
+            return self._search.spots(name[0], image, labeled=labeled, cancelled=task.cancelled)
+
         self._computing = name
         self._tasks.submit(
-            lambda task: search.spots(name[0], image, labeled=labeled, cancelled=task.cancelled),
+            search,
             lambda spots: self._on_computed(name, spots),
             lambda problem: self._on_computed(name, problem),
             as_problem=lambda error: ImageBroken(path=str(path), why=str(error) or type(error).__name__),
@@ -140,6 +147,13 @@ class SpotFinder(QObject):
 
     # --- updates ----------------------------------------------------------------------------------
 
+    def _runs_listed(self, *_: object) -> None:
+        model = self._runs.default("good")
+        if (model and model.root) != (self._model and self._model.root):
+            self._model = model
+            self._cache.clear()
+        self._update()
+
     def _images_listed(self, _: object) -> None:
         if self._search is not None and self._search.keys != self._session.keys:
             self._search = None  # compare with the new images too
@@ -148,6 +162,6 @@ class SpotFinder(QObject):
     def _project_closed(self) -> None:
         self._tasks.stop()
         self._cache.clear()
-        self._search = self._shown = self._computing = None
+        self._search = self._shown = self._computing = self._model = None
         self.on = self._declined = False
         self.changed.emit()

@@ -11,9 +11,8 @@ from PySide6.QtCore import QObject, Signal
 
 from workbench.core.problems import ModelUnusable
 from workbench.core.project.project import Project
-from workbench.session.jobs import Job
 from workbench.session.session import Session
-from workbench.session.tasks import Task
+from workbench.session.tasks import Job, Task
 
 if TYPE_CHECKING:
     from workbench.core.suggestions.suggestion_files import ImageSuggested

@@ -1,19 +1,26 @@
-"""Change of many files of the open project, in a worker thread: progress, undo, and the place on the undo stack."""
+"""Change of many files of the open project, in a worker thread: progress, undo, and the place on the undo stack.
+
+Merging and deleting classes: masks are rewritten in a worker thread with progress, cancellation and undo.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 
 from PySide6.QtCore import QObject, Signal
 
-from workbench.core.problems import Problem
+from workbench.core.problems import ClassesChanging, Problem
+from workbench.core.project import class_merge
+from workbench.core.project.class_merge import ClassMerge, ClassMergePlan
 from workbench.core.project.file_transaction import FilePass, FileTransaction, dropped_text, prune
-from workbench.core.project.project import Project
+from workbench.core.project.project import BACKGROUND, Project
 from workbench.session.autosave import Autosave
 from workbench.session.class_list import ClassList
 from workbench.session.editor import Editor
-from workbench.session.jobs import Job, ThinnedProgress
+from workbench.session.image_list import ImageList
 from workbench.session.label import LabelLock
+from workbench.session.tasks import Job, ThinnedProgress
 from workbench.session.undo import Barrier
 
 
@@ -148,3 +155,173 @@ class TransactionJob(Job):
                 self.dropped.emit(dropped_text(count))
 
         self.tasks.submit(lambda _: prune(project), drop, self.problem_met.emit)
+
+
+_SAMPLED = 500  # number of masks measured to estimate the disk space
+
+
+@dataclass(frozen=True)
+class MergeExtent:
+    """Share of a project that some classes take. nbytes: estimated disk space for the backup of their masks."""
+
+    images: int
+    regions: int
+    pixels: int
+    nbytes: int = 0
+
+
+class ClassMergeJob(TransactionJob):
+    """Merge or deletion of classes, one at a time. plan: running, interrupted, or the newest change of the project."""
+
+    changed = Signal()  # start, end, or availability of undo
+    ended = Signal(object, object)  # ClassMergePlan, FilePass
+    rewritten = Signal()  # mask files have changed
+
+    def __init__(
+        self,
+        editor: Editor,
+        autosave: Autosave,
+        image_list: ImageList,
+        classes: ClassList,
+        parent: QObject | None = None,
+    ) -> None:
+        super().__init__(editor, autosave, classes, ClassesChanging(), parent)
+        self._image_list = image_list
+        self.plan: ClassMergePlan | None = None
+
+    def open(self, project: Project) -> None:
+        """Load the plan of an interrupted change of classes, if there is one."""
+        self._project = project
+        self._load()
+
+    def _load(self) -> None:
+        try:
+            self.plan = None if self._project is None else class_merge.load_plan(self._project)
+        except Problem as problem:
+            self.plan = None
+            self.problem_met.emit(problem)
+        self.changed.emit()
+
+    def close(self) -> None:
+        """Stop without undoing; the change can be finished after the project is opened again."""
+        super().close()
+        self.plan = None
+
+    # --- state ------------------------------------------------------------------------------------
+
+    def extent(self, ids: set[int]) -> MergeExtent:
+        """Return the extent of some classes according to the image list."""
+        project, images, regions, pixels, size = self._project, 0, 0, 0, 0
+        if project is None:
+            return MergeExtent(0, 0, 0)
+        for key, row in self._image_list.rows.items():
+            counts = [number for id, number in row.counts if id in ids]
+            if counts:
+                images += 1
+                pixels += sum(counts)
+                regions += sum(number for id, number in row.regions if id in ids)
+                if images <= _SAMPLED:
+                    path = project.mask_path(key)
+                    size += path.stat().st_size if path.exists() else 0
+        return MergeExtent(images, regions, pixels, round(size * images / max(1, min(images, _SAMPLED))))
+
+    @property
+    def unfinished(self) -> bool:
+        """True if an interrupted change can be finished or undone."""
+        return self.plan is not None and self.plan.state != "done" and not self.running
+
+    @property
+    def can_undo_merge(self) -> bool:
+        """True if the newest change of the project is one of classes."""
+        if self._project is None or self.plan is None or not self.ready:
+            return False
+        return self._undo_stack.barrier is None or self._is_on_stack(ClassMerge(self._project, self.plan))
+
+    # --- requests ---------------------------------------------------------------------------------
+
+    def start(self, removed: list[int], into: int = BACKGROUND) -> bool:
+        """Merge classes into another one or into background. Return False and emit `problem_met` on failure."""
+        project = self._project
+        if self.running or project is None or not self._flush():
+            return False
+        try:
+            change = ClassMerge.prepare(project, removed, into)
+            change.begin()
+        except Problem as problem:
+            self.problem_met.emit(problem)
+            return False
+        self._make(change)
+        return True
+
+    def resume(self) -> None:
+        """Finish an interrupted change."""
+        project, plan = self._project, self.plan
+        if project is None or plan is None or not self.unfinished or not self._flushed():
+            return
+        change = ClassMerge(project, plan)
+        if plan.state == "undoing":
+            self.undo(change)
+        else:
+            self._make(change)
+
+    def undo_merge(self) -> None:
+        """Restore the former masks and classes."""
+        if self._project is not None and self.plan is not None:
+            self.undo(ClassMerge(self._project, self.plan))
+
+    def undo(self, change: FileTransaction) -> None:
+        if not self._flushed():
+            return
+        self.plan, on_stack = change.plan, self._is_on_stack(change)
+
+        def end(result: FilePass) -> None:
+            plan = change.plan
+            try:
+                change.delete()
+            except Problem as problem:
+                self.problem_met.emit(problem)
+            if on_stack:
+                self._undo_stack.remove_barrier()
+            self._load()
+            self._finished(plan, result)
+
+        self._run(change, end, self._failed, undo=True, stoppable=True)
+        self._classes.changed.emit()
+        self.changed.emit()
+
+    # --- work -------------------------------------------------------------------------------------
+
+    def _flush(self) -> bool:
+        self._editor.finish_stroke()
+        return self._autosave.flush()
+
+    def _make(self, change: ClassMerge) -> None:
+        self.plan = change.plan
+        if not self._is_on_stack(change):
+            self._push("merge classes", change)
+
+        def end(result: FilePass) -> None:
+            if not result.complete:
+                self.undo(change)
+                return
+            if self._editor.class_id in change.plan.removed:
+                ids = [info.id for info in change.project.classes]
+                self._classes.choose(change.plan.into or (ids[0] if ids else BACKGROUND))
+            self._prune(change.project)
+            self._finished(change.plan, result)
+
+        self._run(change, end, self._failed, stoppable=True)
+        self.changed.emit()
+
+    def _failed(self, problem: Problem) -> None:
+        """Report a problem; the change can be finished later."""
+        self.problem_met.emit(problem)
+        self.changed.emit()
+
+    def _finished(self, plan: ClassMergePlan, result: FilePass) -> None:
+        self._classes.changed.emit()
+        for problem in result.problems[:1]:
+            self.problem_met.emit(problem)
+        self.rewritten.emit()
+        self.changed.emit()
+        self.ended.emit(plan, result)

@@ -13,8 +13,8 @@ from workbench.core.evaluation.verdict_evaluation import VerdictEvaluation, Verd
 from workbench.core.messages import Message
 from workbench.core.problems import Problem, RunUnusable
 from workbench.core.runs.run import Run
+from workbench.inference.cpu_environment import release_free_memory
 from workbench.inference.model_settings import ModelSettings
-from workbench.inference.process_memory import release_free_memory
 from workbench.session.session import Session
 from workbench.session.tasks import Task, TaskRunner
 

@@ -19,7 +19,7 @@ from workbench.session.autosave import Autosave
 from workbench.session.class_list import ClassList
 from workbench.session.editor import Editor
 from workbench.session.image_list import ImageList
-from workbench.session.note_changes import NoteChange
+from workbench.session.journal import NoteChange
 from workbench.session.open_image import ImageNotes
 from workbench.session.tasks import TaskRunner
 from workbench.session.undo import UndoCommand, UndoStack

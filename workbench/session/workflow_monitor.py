@@ -9,14 +9,15 @@ from typing import Any, Literal
 
 from PySide6.QtCore import QObject, QTimer, Signal
 
-from workbench.core.project.image_index import ImageRow
+from workbench.core.project.image_row import ImageRow
 from workbench.core.project.project import DONT_CARE
 from workbench.core.runs.run import Run
 from workbench.core.runs.run_history import RunLine
+from workbench.core.runs.training_settings import Model
 from workbench.session.next_step import RunFacts, Workflow, WorkflowState, workflow
 from workbench.session.session import Session
-from workbench.session.training.export_job import ExportJob
 from workbench.session.training.shown_runs import RunList
+from workbench.session.training.trainer_thread import ExportJob
 from workbench.session.training.training_control import TrainingControl
 
 _DELAY = 100  # ms from a change to the next update: changes come in groups
@@ -43,6 +44,11 @@ class LabelCounts:
     def images(self) -> int:
         """Number of images that were counted."""
         return len(self._known)
+
+    @property
+    def good(self) -> int:
+        """Number of images without a painted class that are marked as done."""
+        return self.examples - self.with_defects
 
     def update(self, rows: Iterable[ImageRow]) -> None:
         """Count new and changed rows."""
@@ -76,7 +82,7 @@ class WorkflowMonitor(QObject):
         self._session, self._training, self._run_list, self._export_job = session, training, run_list, export_job
         self._counts = LabelCounts()
         self._evaluated: set[str] = set()  # names of runs
-        self._model: Literal["unet", "resnet"] = "unet"
+        self._model: Model = "unet"
         self._minutes = 5.0
         self._timer = QTimer(self, singleShot=True, interval=_DELAY)
         self._timer.timeout.connect(self._update)
@@ -97,10 +103,20 @@ class WorkflowMonitor(QObject):
         export_job.finished.connect(self._schedule)
         self._recount()
 
-    def set_plan(self, model: Literal["unet", "resnet"], minutes: float) -> None:
+    def set_plan(self, model: Model, minutes: float) -> None:
         """Set the kind of model and the minutes of the next training."""
         self._model, self._minutes = model, minutes
         self._schedule()
+
+    def set_no_good_images(self, on: bool) -> None:
+        """Answer once for the project whether there are no good images, so that none are requested."""
+        if self._session.writable and self._session.set_project_field("no_good_images", on):
+            self._schedule()
+
+    @property
+    def no_good_images(self) -> bool:
+        project = self._session.project
+        return project is not None and project.file.no_good_images
 
     def mark_evaluated(self, run: Run | None) -> None:
         """Record that the evaluation of a run was opened."""
@@ -127,6 +143,8 @@ class WorkflowMonitor(QObject):
             verdicts=len(project.file.verdicts) if project is not None else 0,
             examples=counts.examples if self._model == "unet" else verdicts.total(),
             with_defects=counts.with_defects,
+            good=counts.good,
+            no_good_images=self.no_good_images,
             used_verdicts=sum(number > 1 for number in verdicts.values()),  # a verdict of a single image is not trained
             open_images=len(session.keys) - counts.done,
             current=self._current(),
@@ -146,9 +164,7 @@ class WorkflowMonitor(QObject):
 
     def _run_facts(self) -> RunFacts | None:
         """Return the facts about the run in use."""
-        used = self._run_list.in_use
-        lines = self._run_list.usable()
-        line = next((line for line in lines if used is not None and line.run.name == used.name), None)
+        line = self._run_list.line_of(self._run_list.in_use)
         return (
             None if line is None else run_facts(line, evaluated=self._is_evaluated(line), exported=self._exported(line))
         )
@@ -193,11 +209,23 @@ def is_painted(row: ImageRow) -> bool:
 def run_facts(line: RunLine, *, evaluated: bool, exported: bool) -> RunFacts:
     """Return the facts about a run from its line in the list."""
     numbers = _verdict_numbers(line.metrics) if line.model == "resnet" else _region_numbers(line.metrics)
-    measured = line.score is not None or numbers["defects"] > 0
-    if line.run.adopted:  # all labeled images are its test images
+    if line.model == "resnet":  # images of a single verdict measure nothing
+        rows = line.metrics.get("per_class")
+        shown = 2 if rows is None else sum(bool(row.get("pictures")) for row in rows.values())
+        measured = line.score is not None and shown > 1
+    else:
+        measured = line.score is not None or numbers["defects"] > 0
+    adopted = line.run.adopted
+    if adopted:  # all labeled images are its test images
         measured = line.labeled > 0
     return RunFacts(
-        model=line.model, labeled=line.labeled, measured=measured, evaluated=evaluated, exported=exported, **numbers
+        model=line.model,
+        labeled=line.labeled,
+        measured=measured,
+        adopted=adopted,
+        evaluated=evaluated,
+        exported=exported,
+        **numbers,
     )
 
 
@@ -205,7 +233,11 @@ def _region_numbers(metrics: dict[str, Any]) -> dict[str, int]:
     regions = metrics.get("regions") or {}
     defects = regions.get("defects") or 0
     found, false = regions.get("found") or 0, regions.get("false") or 0
-    return {"defects": defects, "missed": max(0, defects - found), "false_alarms": false}
+    good, share = metrics.get("good_pictures") or 0, metrics.get("false_alarm_images")
+    if share is None:  # an earlier version has not counted the good images with a false alarm
+        good = 0
+    numbers = {"defects": defects, "missed": max(0, defects - found), "false_alarms": false}
+    return numbers | {"good": good, "good_alarms": round((share or 0) * good)}
 
 
 def _verdict_numbers(metrics: dict[str, Any]) -> dict[str, int]:

@@ -27,8 +27,7 @@ from workbench.core.runs.pip_commands import installed_build, mismatch
 from workbench.core.runs.run import Run, create_run
 from workbench.core.runs.training_settings import request
 from workbench.core.sample.sample_project import make_sample
-from workbench.training import device as devices
-from workbench.training import precision
+from workbench.training import device as devices, precision
 from workbench.training.control_channel import ControlChannel
 from workbench.training.device_check import examine
 from workbench.training.device_settings import computes_alike

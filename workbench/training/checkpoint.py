@@ -19,8 +19,7 @@ from typing import Any
 import numpy as np
 import paddle
 from safetensors import SafetensorError, safe_open
-from safetensors.numpy import load as decode
-from safetensors.numpy import save as encode
+from safetensors.numpy import load as decode, save as encode
 
 from workbench.core.evaluation.intervals import difference_error, sum_by_part
 from workbench.core.json_files import load_object
@@ -31,9 +30,8 @@ from workbench.core.runs.events import Checkpoint, Trouble
 from workbench.core.runs.run import Run
 from workbench.core.runs.training_settings import TrainingSettings
 from workbench.inference.io import file_access
-from workbench.inference.io.file_access import remove_file
+from workbench.inference.io.file_access import read_regular, remove_file
 from workbench.inference.io.json_io import parse_json
-from workbench.inference.io.regular_files import read_regular
 from workbench.inference.model_settings import MODEL_FILE, ModelSettings, save_settings
 from workbench.training import onnx_graph
 from workbench.training.evaluator import score_statistic

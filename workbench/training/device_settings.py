@@ -16,9 +16,8 @@ from workbench.core.problems import Problem
 from workbench.core.project.project import Project
 from workbench.core.runs.dataset import Dataset
 from workbench.core.runs.events import Trouble
-from workbench.core.runs.gpu_plan import BATCH_REASON, MEASURED_BATCH, StepCost, adapt, is_automatic
 from workbench.core.runs.launch import rank_of_this_process
-from workbench.core.runs.planner import plan
+from workbench.core.runs.planner import BATCH_REASON, MEASURED_BATCH, StepCost, adapt, is_automatic, plan
 from workbench.core.runs.run import Run, write_settings
 from workbench.core.runs.training_settings import TrainingSettings
 from workbench.training import networks, precision

@@ -17,7 +17,7 @@ from workbench.core.problems import Problem
 from workbench.core.runs.events import Evaluated, Finished, Progress, Trouble
 from workbench.core.runs.held_out import stratified_order
 from workbench.core.runs.input_limits import learn_input
-from workbench.core.runs.pruning_plan import is_smaller
+from workbench.core.runs.network_stats import is_smaller
 from workbench.core.runs.run import Run, find_run
 from workbench.core.runs.training_settings import TrainingSettings
 from workbench.inference.batch.benchmark import time_calls

@@ -13,7 +13,7 @@ from workbench.core.project.storage import inside
 from workbench.core.runs.dataset import Dataset
 from workbench.core.runs.held_out import Item
 from workbench.core.runs.run import Run
-from workbench.inference.io.regular_files import read_regular
+from workbench.inference.io.file_access import read_regular
 
 
 class FrozenLabels:

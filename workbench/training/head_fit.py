@@ -15,9 +15,9 @@ from workbench.core.runs.events import Progress
 from workbench.core.runs.training_settings import TrainingSettings
 from workbench.inference.cpu_environment import cores
 from workbench.inference.engines.onnx_engine import session_options
-from workbench.inference.io.natural_order import natural_key
 from workbench.inference.model_settings import EngineOptions
-from workbench.inference.normalize import normalize
+from workbench.inference.text_safety import natural_key
+from workbench.inference.tiles import normalize
 from workbench.training.lite0_encoder import Lite0Classifier
 from workbench.training.onnx_graph import INPUT, statistics_onnx
 from workbench.training.training_context import TrainingContext

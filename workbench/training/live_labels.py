@@ -17,10 +17,9 @@ from workbench.core.project.annotation import load_note
 from workbench.core.project.grouping import group_of_added
 from workbench.core.project.project import Project
 from workbench.core.project.storage import write_json
-from workbench.core.runs.dataset import AddedImage as Entry
-from workbench.core.runs.dataset import Item, make_item
+from workbench.core.runs.dataset import AddedImage as Entry, Item, make_item
 from workbench.core.runs.events import BestKept, LabelsAdded, Trouble
-from workbench.inference.io.regular_files import read_regular
+from workbench.inference.io.file_access import read_regular
 from workbench.training import checkpoint, networks
 from workbench.training.distributed.process_group import RankCommand
 from workbench.training.previews import PreviewScheduler

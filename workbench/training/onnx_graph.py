@@ -19,9 +19,9 @@ from paddle import nn
 from workbench import __version__
 from workbench.core import lite0
 from workbench.core.frozen_encoder import IR_VERSION, OPSET, add_levels
-from workbench.core.runs.graph_builder import GraphBuilder
+from workbench.core.runs.onnx_files import GraphBuilder
 from workbench.core.runs.training_settings import TrainingSettings
-from workbench.inference.io.atomic_write import make_folder, write_atomic
+from workbench.inference.io.file_access import make_folder, write_atomic
 from workbench.training.lite0_encoder import STATISTICS, Lite0Body, Lite0Classifier
 from workbench.training.network_state import to_array
 from workbench.training.resnet import Block, ConvolutionNorm, ResNet, ResNetBody, Standardized

@@ -28,7 +28,7 @@ from workbench.core.runs.dataset import Dataset, Item
 from workbench.core.runs.training_settings import TrainingSettings
 from workbench.inference.io.opencv import cv2
 from workbench.inference.model_settings import ModelSettings
-from workbench.inference.normalize import normalize, resize_for_network
+from workbench.inference.tiles import normalize, resize_for_network
 from workbench.training.augment import augment_intensity, cut_patch, draw_pose
 from workbench.training.learner import Batch
 from workbench.training.losses import IGNORED

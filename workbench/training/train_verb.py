@@ -7,11 +7,10 @@ import contextlib
 
 from workbench.core.messages import Message
 from workbench.core.problems import Problem, RunBroken, RunInUse
-from workbench.core.runs import process_exit
+from workbench.core.runs import captured_program
 from workbench.core.runs.events import Event, Progress
-from workbench.core.runs.launch import processes, rank_of_this_process
+from workbench.core.runs.launch import RunLock, processes, rank_of_this_process
 from workbench.core.runs.run import Run
-from workbench.core.runs.run_lock import RunLock
 from workbench.inference.io.file_access import remove_file
 from workbench.training.control_channel import ControlChannel
 from workbench.training.reporter import Clock, Reporter, forget_launcher, need_paddle, print_to, run_to_final_event
@@ -86,7 +85,9 @@ def _claim(
         lock.acquire(options.lock_seconds, on_wait=waiting, cancelled=cancelled)
     except RunInUse as problem:
         if options.apart:
-            Reporter(None, Clock(), run.ranks / "rank-0.jsonl")(process_exit.from_problem(problem, log=run.log_path))
+            Reporter(None, Clock(), run.ranks / "rank-0.jsonl")(
+                captured_program.from_problem(problem, log=run.log_path)
+            )
         raise
     held.callback(lock.release)
     return lock
@@ -124,11 +125,15 @@ def _train_until_signal(run: Run, report: Reporter, channel: ControlChannel, clo
     except KeyboardInterrupt:
         if not channel.stop:
             raise
-        return process_exit.stopped_event(run.name, 0.0, usable=run.usable, resumable=run.resumable)
+        return captured_program.stopped_event(run.name, 0.0, usable=run.usable, resumable=run.resumable)
 
 
 def _train(run: Run, report: Reporter, channel: ControlChannel, clock: Clock, resume: bool) -> Event:
     _check(run, resume)
+    if run.settings().model == "good":
+        from workbench.training import good_training
+
+        return good_training.train(run, report, channel)
     need_paddle(channel)
     from workbench.training.training_loop import train
 

@@ -24,7 +24,7 @@ from workbench.core.runs.input_limits import learn_input
 from workbench.core.runs.run import Run
 from workbench.core.runs.training_settings import DEFAULT_MINUTES, TrainingSettings
 from workbench.inference.cpu_environment import cores
-from workbench.inference.io.atomic_write import sweep
+from workbench.inference.io.file_access import sweep
 from workbench.inference.model_settings import ModelSettings, SettingsError
 from workbench.training import checkpoint, device, losses, networks, precision
 from workbench.training.checkpoint import BestCheckpoint

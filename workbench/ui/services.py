@@ -7,17 +7,17 @@ from dataclasses import dataclass, field, fields
 from workbench.session.click_segmentation import ClickSegmentation
 from workbench.session.display_presets import DisplayPresets, ReferenceComparison
 from workbench.session.error_log import ErrorLog
-from workbench.session.evaluation_jobs import EvaluationComparisonJob, EvaluationReportJob
 from workbench.session.image_pages import ImagePages
 from workbench.session.image_suggestions import ImageSuggestions
 from workbench.session.instant_overlay import InstantOverlay
-from workbench.session.label_issue_review import LabelIssueReview
+from workbench.session.label_issue_review import LabelIssueReview, LabelRepair
 from workbench.session.label_queue import LabelQueue
-from workbench.session.label_repair import LabelRepair
-from workbench.session.predictions import Predictions
+from workbench.session.predictions import Predictions, RunThresholds
 from workbench.session.preferences import Preferences
 from workbench.session.project_jobs import (
     AdoptionJob,
+    EvaluationComparisonJob,
+    EvaluationReportJob,
     PackingJob,
     ProjectMergeJob,
     ReportJob,
@@ -25,15 +25,13 @@ from workbench.session.project_jobs import (
     compute_statistics,
 )
 from workbench.session.run_evaluation import RunEvaluation
-from workbench.session.run_thresholds import RunThresholds
 from workbench.session.session import Session
 from workbench.session.spot_finder import SpotFinder
 from workbench.session.suggest_all import SuggestAll
-from workbench.session.training.continuous_training import ContinuousTraining
-from workbench.session.training.export_job import ExportJob
-from workbench.session.training.saved_overrides import SavedOverrides
+from workbench.session.training.saved_overrides import ContinuousTraining, SavedOverrides
 from workbench.session.training.shown_runs import RunList, RunMonitor
 from workbench.session.training.telemetry import TelemetryThread
+from workbench.session.training.trainer_thread import ExportJob
 from workbench.session.training.training_control import TrainingControl
 from workbench.session.workflow_monitor import WorkflowMonitor
 

@@ -182,7 +182,7 @@ def test_changed_export_is_not_served(gray_export):
 
 
 def test_export_with_failing_self_test_is_not_served(gray_export):
-    from workbench.inference.batch.export_checks import write_checks
+    from workbench.inference.batch.export_package import write_checks
 
     expected = gray_export / "golden" / "2.json"
     expected.write_text(expected.read_text(encoding="utf-8").replace('"area": ', '"area": 1'), encoding="utf-8")

@@ -12,14 +12,13 @@ from dataclasses import fields, replace
 import jsonschema_rs
 import numpy as np
 import pytest
+from hypothesis import HealthCheck, given, settings
 
 from tests.cli.serving.conftest import png
 from tests.inference.conftest import BRIGHT, DARK, spotted
 from workbench.cli.serving import request_handler
-from workbench.cli.serving.http_app import description
-from workbench.cli.serving.http_app import test_page as page_of_tests
-from workbench.cli.serving.responses import HttpError, choose_form
-from workbench.cli.serving.server_metrics import WIDTH, Counters
+from workbench.cli.serving.http_app import description, test_page as page_of_tests
+from workbench.cli.serving.responses import WIDTH, Counters, HttpError, choose_form
 from workbench.inference.io.image_io import decode_image
 from workbench.inference.model_settings import load_settings, save_settings
 from workbench.inference.overlay_drawing import overlay
@@ -371,3 +370,31 @@ def test_page_has_the_same_texts_in_both_languages():
     keys = [re.findall(r"(?<![\w$])([a-z_]+|\d{3}): ", block) for block in (english, chinese)]
     assert sorted(keys[0]) == sorted(keys[1]) and len(keys[0]) > 25
     assert re.search("[\u4e00-\u9fff]", chinese) and not re.search("[\u4e00-\u9fff]", english)
+
+
+LIMITED = settings(max_examples=30, deadline=None, database=None, suppress_health_check=list(HealthCheck))
+
+
+@pytest.mark.parametrize(("kind", "token"), [("gray_export", None), ("verdict_export", "a-token")])
+def test_every_response_is_described_in_the_schema(served, request, kind, token):
+    import schemathesis  # not by every process that collects this test
+    from schemathesis.specs.openapi.checks import positive_data_acceptance
+
+    one = served(request.getfixturevalue(kind), token=token)
+    headers = {"Authorization": f"Bearer {token}"} if token else {}
+    schema = schemathesis.openapi.from_asgi("/openapi.json", one.app)
+    labels = set()
+    for found in schema.get_all_operations():
+        operation = found.ok()
+        labels.add(operation.label)
+
+        @LIMITED
+        @given(case=operation.as_strategy())
+        def ask(case):
+            # OpenAPI cannot state that the bytes have to be an image.
+            case.call_and_validate(headers=headers, excluded_checks=[positive_data_acceptance])
+
+        ask()
+    assert labels == {"POST /predict", "GET /health", "GET /metrics"}
+    assert one.counters['workbench_requests_total{status="500"}'] == 0
+    assert one.counters['workbench_requests_total{status="200"}'] > 3

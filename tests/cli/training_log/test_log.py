@@ -16,11 +16,11 @@ from workbench.cli.training_log import run_values
 from workbench.cli.training_log.log_targets import TARGETS
 from workbench.cli.training_log.run_values import STEP_NAMES, Scalar, Text
 from workbench.core.runs.events import Evaluated, Event, Failed, Finished, Started, Step, Trouble, encode
+from workbench.core.runs.gpu_facts import GpuSample, SystemSample, encode_sample
+from workbench.core.runs.launch import RunLock
 from workbench.core.runs.pip_commands import pip_command
 from workbench.core.runs.run import Run, create_run
 from workbench.core.runs.run_history import machine_path
-from workbench.core.runs.run_lock import RunLock
-from workbench.core.runs.system_stats import GpuSample, SystemSample, encode_sample
 from workbench.core.runs.training_settings import request
 
 GPU = GpuSample(0, "GPU", 80.0, 3 << 30, 8 << 30, 61.0, 120.5, None)

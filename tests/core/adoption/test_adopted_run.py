@@ -13,7 +13,7 @@ from tests.conftest import scratched
 from tests.core.adoption.toy_networks import toy_network
 from workbench.core import problems
 from workbench.core.adoption.adopted_run import adopt, refresh_dataset
-from workbench.core.adoption.adoption_options import AdoptionOptions
+from workbench.core.adoption.network_file import AdoptionOptions
 from workbench.core.evaluation.split_evaluation import evaluate_run
 from workbench.core.project import annotation
 from workbench.core.runs.run import create_run, default_run, find_run, list_runs
@@ -218,6 +218,6 @@ def test_adopted_run_among_others(labeled_project, tmp_path):
     assert found is not None and found.name == run.name
     origin = json.loads(run.adopted_path.read_text("utf-8"))
     assert origin["file"] == "net.onnx" and origin["options"]["classes"] == ["scratch"]
-    with pytest.raises(problems.RunAdopted, match="was added from a file, so no training can start from it"):
+    with pytest.raises(problems.RunComplete, match="without weights for training, so no training can start from it"):
         create_run(labeled_project, request("unet", start_from=run.name))
     assert [entry.name for entry in list_runs(labeled_project.root)] == [run.name]

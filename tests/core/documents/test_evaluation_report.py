@@ -15,11 +15,21 @@ from tests.session.stored_result import store_result, stored_result
 from tests.session.verdict_run import make_verdict_project
 from tests.training.model_card.card_pages import Page
 from workbench.core.documents.comparison_report import comparison_report, comparison_rows, metric_cells
-from workbench.core.documents.document import Chart, Document, Gallery, ImagePairs, Section, Series, Table
-from workbench.core.documents.html_page import PRINT_COLORS, PRINT_PAGE, chart_svg, to_html
+from workbench.core.documents.document import (
+    PRINT_COLORS,
+    PRINT_PAGE,
+    Chart,
+    Document,
+    Gallery,
+    ImagePairs,
+    Section,
+    Series,
+    Table,
+    chart_svg,
+    to_html,
+)
 from workbench.core.documents.metric_tables import rounded_area, size_name, size_range
-from workbench.core.documents.report_content import evaluation_report
-from workbench.core.documents.report_images import MOST, ReportImages
+from workbench.core.documents.report_content import MOST, ReportImages, evaluation_report
 from workbench.core.documents.run_blocks import operating_point_blocks
 from workbench.core.evaluation.evaluation_comparison import (
     EvaluationComparison,

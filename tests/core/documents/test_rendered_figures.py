@@ -23,10 +23,8 @@ from tests.training.model_card.card_pages import PARITY
 from workbench import cli
 from workbench.core.documents import metric_tables
 from workbench.core.documents.comparison_report import compare_evaluations, comparison_report
-from workbench.core.documents.document import Document, Table
-from workbench.core.documents.html_page import to_html
-from workbench.core.documents.report_content import evaluation_report
-from workbench.core.documents.report_images import ReportImages
+from workbench.core.documents.document import Document, Table, to_html
+from workbench.core.documents.report_content import ReportImages, evaluation_report
 from workbench.core.evaluation import figure_texts
 from workbench.core.evaluation.figure_report import mask_report, stored_figures, verdict_report
 from workbench.core.evaluation.figures import Figure, Figures

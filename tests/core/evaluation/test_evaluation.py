@@ -7,9 +7,7 @@ import dataclasses
 import numpy as np
 import pytest
 import scipy  # loads `scipy.stats` when it is used first
-from hypothesis import given
-from hypothesis import settings as limits
-from hypothesis import strategies as some
+from hypothesis import given, settings as limits, strategies as some
 from scipy import ndimage
 
 from tests.core.evaluation.mask_counts import count_masks, figures_of

@@ -6,8 +6,7 @@ import math
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from tests.core.evaluation.ranked_images import image, images_of
 from workbench.core.evaluation.verdict_rules import (

@@ -4,11 +4,17 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
-from workbench.core.geometry.drawing import Paint, Runs, draw_region, draw_segment, segment_runs
-from workbench.core.geometry.polygons import draw_polygon, polygon_runs
+from workbench.core.geometry.drawing import (
+    Paint,
+    Runs,
+    draw_polygon,
+    draw_region,
+    draw_segment,
+    polygon_runs,
+    segment_runs,
+)
 
 coordinate = st.floats(-30, 90, allow_nan=False)
 

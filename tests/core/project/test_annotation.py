@@ -3,18 +3,26 @@
 from __future__ import annotations
 
 import json
+import subprocess
+import sys
+import zipfile
 
 import numpy as np
 import pytest
 from PIL import Image
 
+from tests.disk import fill_up, small_disk
+from workbench.cli.verb_runner import run_verb
 from workbench.core import problems
 from workbench.core.check.project_check import check
 from workbench.core.project import annotation
 from workbench.core.project.exporting import export_labels
 from workbench.core.project.image_row import read_row
 from workbench.core.project.importing import import_labels
+from workbench.core.project.project import Project
+from workbench.core.project.storage import remove_leftovers, write_bytes
 from workbench.core.runs.dataset import collect
+from workbench.inference.io.file_access import keep_root
 from workbench.inference.io.image_io import write_png
 
 
@@ -69,7 +77,7 @@ def test_a_failed_save_keeps_the_old_mask(project, monkeypatch):
     def full(*_):
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr("workbench.inference.io.atomic_write.Path.replace", full)
+    monkeypatch.setattr("workbench.inference.io.file_access.Path.replace", full)
     with pytest.raises(problems.CannotWrite) as caught:
         annotation.save_mask(project, "a.png", np.ones((5, 6), np.uint8))
     assert "No space left" in str(caught.value)
@@ -153,3 +161,84 @@ def test_counts_agree_with_numpy():
     mask = np.random.default_rng(0).integers(0, 256, (200, 100)).astype(np.uint8)
     assert np.array_equal(annotation.counts(mask), np.bincount(mask.ravel(), minlength=256))
     assert annotation.ids_in(mask[:1, :1]) == [mask[0, 0]]
+
+
+_UNPACK = """
+import sys, time
+from pathlib import Path
+from workbench.core.project.label_files import unpacked
+from workbench.core.project.project import Project
+
+with unpacked(Project.open(sys.argv[1], write=False), Path(sys.argv[2])) as folder:
+    print(folder.name, flush=True)
+    time.sleep(60)
+"""
+
+
+@pytest.fixture
+def unpacking(tmp_path):
+    """Process that uses an archive unpacked in the project, and the folder of the files."""
+    Project.create(tmp_path / "project").close()
+    with zipfile.ZipFile(tmp_path / "labels.zip", "w") as archive:
+        archive.writestr("images/a.json", "{}")
+    arguments = [sys.executable, "-c", _UNPACK, str(tmp_path / "project"), str(tmp_path / "labels.zip")]
+    with subprocess.Popen(arguments, stdout=subprocess.PIPE, text=True) as process:
+        folder = tmp_path / "project" / ".cache" / process.stdout.readline().strip()
+        yield process, folder
+        process.kill()
+
+
+def test_files_of_a_killed_import_are_removed(tmp_path, unpacking):
+    process, folder = unpacking
+    with Project.open(tmp_path / "project") as project:
+        remove_leftovers(project.root)
+        assert (folder / "images" / "a.json").is_file()  # in use
+        process.kill()
+        process.wait()
+        remove_leftovers(project.root)
+    assert [path.name for path in folder.parent.iterdir() if path.name.startswith("import-")] == []
+
+
+def test_a_folder_without_a_lock_is_removed_and_other_caches_stay(tmp_path):
+    with Project.create(tmp_path / "project") as project:
+        for name in ("import-abc123_x", "thumbnails", "import"):
+            (project.root / ".cache" / name).mkdir(parents=True, exist_ok=True)
+            (project.root / ".cache" / name / "file").write_text("x")
+        remove_leftovers(project.root)
+        remaining = {path.name for path in (project.root / ".cache").iterdir()}
+    assert "import-abc123_x" not in remaining and {"thumbnails", "import"} <= remaining
+
+
+def test_folder_that_was_moved(tmp_path):
+    root = tmp_path / "run"
+    root.mkdir()
+    keep_root(root)
+    root.rename(tmp_path / "moved")
+    with pytest.raises(problems.WriteFolderMissing, match="moved, renamed or disconnected"):
+        write_bytes(root / "last" / "state.json", b"{}")
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="Windows has another error for it")
+def test_name_that_is_too_long(tmp_path):
+    with pytest.raises(problems.NameTooLong, match="Shorten the name"):
+        write_bytes(tmp_path / ("x" * 300), b"")
+
+
+def test_full_disk(tmp_path):
+    with small_disk(tmp_path / "disk", 64) as disk:
+        fill_up(disk)
+        with pytest.raises(problems.CannotWrite, match="Free some space") as caught:
+            write_bytes(disk / "a", b"x")
+        assert type(caught.value) is problems.CannotWrite
+
+
+def test_a_verb_without_enough_memory_ends_with_a_sentence(capsys):
+    class Options:
+        verb, json, debug = "check", True, False
+
+        @staticmethod
+        def run(options: object, console: object) -> dict[str, object]:
+            return {"bytes": bytearray(1 << 62)}
+
+    assert run_verb(Options) == 1
+    assert json.loads(capsys.readouterr().out)["error"] == str(problems.NotEnoughMemory())

@@ -17,11 +17,10 @@ from tests import saved_label
 from tests.saved_label import EMPTY, KEY, NEW, OLD, files, is_label, read, save_new
 from workbench.core import problems
 from workbench.core.project import annotation, label_transaction, storage
-from workbench.core.project.annotation import Note
+from workbench.core.project.annotation import Note, ProjectLabel
 from workbench.core.project.label_transaction import KnownFiles
 from workbench.core.project.packing import pack, unpack
 from workbench.core.project.project import Project
-from workbench.core.project.project_labels import ProjectLabel
 
 ACCESSES = {"open", "os.rename", "os.remove", "os.mkdir", "os.scandir", "os.truncate", "os.link"}  # audited calls
 
@@ -200,7 +199,7 @@ def test_a_version_of_another_program_is_kept_once_while_saving_fails(root, monk
         theirs = annotation.encode_mask(np.zeros((40, 50), np.uint8), [])
         mask.write_bytes(theirs)
         with monkeypatch.context() as patched:
-            patched.setattr("workbench.inference.io.atomic_write.replace_path", _refuse_masks(mask))
+            patched.setattr("workbench.inference.io.file_access.replace_path", _refuse_masks(mask))
             for _ in range(4):
                 with pytest.raises(problems.CannotWrite):
                     annotation.save_label(project, KEY, mask=NEW[0], note=NEW[1], files=known)

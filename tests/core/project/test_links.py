@@ -15,13 +15,13 @@ from tests.conftest import fill_project
 from workbench.core.evaluation import operating_point
 from workbench.core.evaluation.inference_pass import PredictionCache
 from workbench.core.evaluation.operating_point import OperatingPoint
-from workbench.core.image_list.thumbnail_cache import ThumbnailCache
+from workbench.core.image_list.image_search import ThumbnailCache
 from workbench.core.label_next.image_features import FeatureCache
 from workbench.core.problems import CannotWrite, LinkOutsideFolder, Problem
 from workbench.core.project import annotation, class_merge
 from workbench.core.project.class_merge import ClassMerge, ClassMergePlan
 from workbench.core.project.history import Patch
-from workbench.core.project.image_index import with_index
+from workbench.core.project.image_row import with_index
 from workbench.core.project.importing import import_labels
 from workbench.core.project.project import Project
 from workbench.core.project.storage import remove_leftovers

@@ -13,7 +13,7 @@ import pytest
 from tests.conftest import ROOT
 from workbench.core import problems
 from workbench.core.project.project import Project
-from workbench.core.project.project_file import FORMAT, read_project_file
+from workbench.core.project.project_json import FORMAT, read_project_file
 from workbench.inference.io.image_io import write_png
 
 

@@ -9,10 +9,10 @@ import pytest
 
 from tests.gpu_stand_ins import NvmlModule, StandInGpu
 from workbench.core.messages import Message
-from workbench.core.runs import gpu_plan, planner
+from workbench.core.runs import planner
 from workbench.core.runs.captured_program import ChildOutput
-from workbench.core.runs.gpu_plan import BATCH_REASON, StepCost, adapt, planned_batch
 from workbench.core.runs.network_stats import multiplications, receptive_field
+from workbench.core.runs.planner import BATCH_REASON, StepCost, adapt, planned_batch
 from workbench.core.runs.run import plan_run
 from workbench.core.runs.training_settings import TrainingSettings, request
 
@@ -33,8 +33,8 @@ class Gpu:
 
 
 def planned(quality: str = "balanced", *, patch: int = 256, model: str = "unet", **choices) -> TrainingSettings:
-    sizes = gpu_plan.SIZES[model][quality]
-    reasons = {key: Message(gpu_plan.REASONS[key]) for key in sizes} | {"batch": Message(BATCH_REASON)}
+    sizes = planner.SIZES[model][quality]
+    reasons = {key: Message(planner.REASONS[key]) for key in sizes} | {"batch": Message(BATCH_REASON)}
     side = {"patch": patch} if model == "unet" else {"input_size": patch}
     batch = planned_batch(model, patch, "gpu")
     values = {**sizes, **side, "batch": batch, "minutes": 5.0, **choices}
@@ -57,7 +57,7 @@ def test_batch_is_not_raised_beyond_the_memory_or_without_a_gain():
     slow = Gpu(launch=0.0, speed=work / 0.025, memory=1e18)  # twice the batch takes twice as long
     assert adapt(settings, slow).batch == settings.batch
     quick = Gpu(launch=0.001, speed=1e18, memory=1e18)
-    assert adapt(settings, quick).batch == gpu_plan.MAX_BATCH
+    assert adapt(settings, quick).batch == planner.MAX_BATCH
 
 
 def test_memory_of_other_programs_does_not_grow_with_the_batch():
@@ -83,12 +83,12 @@ def test_batch_is_halved_until_it_fits_and_a_step_that_never_fits_is_left_to_the
 @pytest.mark.parametrize(("model", "patch"), [("unet", 256), ("resnet", 224)])
 def test_a_larger_network_must_make_enough_steps_on_the_gpu(model, patch):
     slow, quick = (Gpu(launch=launch, speed=1e18, memory=1e18) for launch in (0.5, 0.03))
-    small = gpu_plan.SIZES[model]["balanced"]
+    small = planner.SIZES[model]["balanced"]
     chosen = adapt(planned("best", model=model, patch=patch), slow)
     assert all(getattr(chosen, key) == value for key, value in small.items())
     assert any("reaches only about 500 steps" in chosen.reasons[key] for key in small)
     kept = adapt(planned("best", model=model, patch=patch), quick)
-    assert all(getattr(kept, key) == value for key, value in gpu_plan.SIZES[model]["best"].items())
+    assert all(getattr(kept, key) == value for key, value in planner.SIZES[model]["best"].items())
 
 
 def test_manual_values_and_epochs_are_not_adapted():
@@ -140,15 +140,15 @@ def machine(monkeypatch):
         state.started += 1
         return ChildOutput(0, state.answer, "")
 
-    monkeypatch.setattr(gpu_plan, "run_captured", run_captured)
-    gpu_plan.selects_gpu.cache_clear()
+    monkeypatch.setattr(planner, "run_captured", run_captured)
+    planner.selects_gpu.cache_clear()
     yield state
-    gpu_plan.selects_gpu.cache_clear()
+    planner.selects_gpu.cache_clear()
 
 
 def test_planner_expects_the_device_that_the_training_program_selects_once(machine):
-    assert gpu_plan.uses_gpu("auto") and gpu_plan.uses_gpu("AUTO ") and machine.started == 1
-    assert gpu_plan.uses_gpu("gpu:1") and not gpu_plan.uses_gpu("cpu:2") and machine.started == 1
+    assert planner.uses_gpu("auto") and planner.uses_gpu("AUTO ") and machine.started == 1
+    assert planner.uses_gpu("gpu:1") and not planner.uses_gpu("cpu:2") and machine.started == 1
 
 
 @pytest.mark.parametrize(
@@ -156,15 +156,15 @@ def test_planner_expects_the_device_that_the_training_program_selects_once(machi
 )
 def test_gpu_that_the_training_program_does_not_select_is_not_planned_for(machine, answer):
     machine.answer = answer
-    assert not gpu_plan.uses_gpu("auto")
+    assert not planner.uses_gpu("auto")
 
 
 @pytest.mark.parametrize("visible", ["", "-1", "NoDevFiles", "1"])
 def test_hidden_gpus_are_not_planned_for(machine, monkeypatch, visible):
     monkeypatch.setenv("CUDA_VISIBLE_DEVICES", visible)
-    assert not gpu_plan.uses_gpu("auto") and machine.started == 0
+    assert not planner.uses_gpu("auto") and machine.started == 0
 
 
 def test_machine_without_a_gpu_starts_nothing(machine):
     machine.nvml.gpus = ()
-    assert not gpu_plan.uses_gpu("auto") and machine.started == 0
+    assert not planner.uses_gpu("auto") and machine.started == 0

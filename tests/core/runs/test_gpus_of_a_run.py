@@ -10,12 +10,20 @@ import pytest
 from workbench.core import problems
 from workbench.core.runs import launch, pip_commands
 from workbench.core.runs.events import Profiled, Started, Step, decode, encode
-from workbench.core.runs.gpu_facts import Gpu, GpuFacts, has_tensor_cores
+from workbench.core.runs.gpu_facts import (
+    Gpu,
+    GpuFacts,
+    GpuSample,
+    SystemSample,
+    decode_sample,
+    encode_sample,
+    has_tensor_cores,
+    training_gpus,
+)
 from workbench.core.runs.pip_commands import parse_version_file
 from workbench.core.runs.run import create_run, plan_run
-from workbench.core.runs.run_health import RunState, diagnose
+from workbench.core.runs.run_history import RunState, diagnose
 from workbench.core.runs.run_series import RunSeries
-from workbench.core.runs.system_stats import GpuSample, SystemSample, decode_sample, encode_sample, training_gpus
 from workbench.core.runs.training_settings import request
 
 GB = 1 << 30

@@ -20,7 +20,7 @@ from tests.core.click_model.toy_click_networks import toy_encoder, toy_pair
 from workbench import cli
 from workbench.core import problems
 from workbench.core.adoption.adopted_run import AdoptionCancelled, adopt
-from workbench.core.adoption.adoption_options import AdoptionOptions
+from workbench.core.adoption.network_file import AdoptionOptions
 from workbench.core.click_model.click_model import ClickCancelled, ClickModel, Prompts
 from workbench.core.geometry.drawing import Rect
 from workbench.core.project import annotation, source_trust
@@ -31,10 +31,9 @@ from workbench.core.runs.run import list_runs
 from workbench.inference.io.image_io import write_png
 from workbench.inference.predictor import Predictor
 from workbench.session.click_segmentation import ClickSegmentation
-from workbench.session.evaluation_jobs import GaugeJob
 from workbench.session.predictions import Predictions
 from workbench.session.preferences import Preferences
-from workbench.session.project_jobs import AdoptionJob
+from workbench.session.project_jobs import AdoptionJob, GaugeJob
 from workbench.session.run_evaluation import RunEvaluation
 from workbench.session.session import Session
 from workbench.session.suggest_all import SuggestAll

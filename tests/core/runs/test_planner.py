@@ -12,7 +12,7 @@ import pytest
 from tests.core.runs.planned_projects import brushed, with_verdicts
 from workbench.core.project import annotation
 from workbench.core.runs import planner
-from workbench.core.runs.image_statistics import grain
+from workbench.core.runs.dataset import grain
 from workbench.core.runs.network_stats import receptive_field
 from workbench.core.runs.run import create_run
 from workbench.core.runs.training_settings import TrainingSettings, request

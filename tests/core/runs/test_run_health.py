@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import dataclasses
+import math
 
 import pytest
 
 from workbench.core.messages import Message
 from workbench.core.runs.events import Evaluated, Failed, Finished, Started, Step
-from workbench.core.runs.run_health import SILENT, HealthFinding, RunState, diagnose
-from workbench.core.runs.system_stats import GpuSample, SystemSample
+from workbench.core.runs.gpu_facts import GpuSample, SystemSample
+from workbench.core.runs.run_history import SILENT, HealthFinding, RunState, diagnose
 
 STARTED = Started(model="unet", device="cpu", pictures={"train": 20, "val": 5}, seconds_planned=600)
 ON_CARD = dataclasses.replace(STARTED, device="gpu:0", precision="fp16")
@@ -28,7 +29,14 @@ def finding(*events, samples=(), **how) -> HealthFinding:
 
 def steps(count: int = 60, *, first: int = 1, loss=lambda i: 1 / i, **more) -> list[Step]:
     return [
-        Step(step=i, time=float(i), loss=loss(i), rate=0.01, progress=min(0.99, i / 600), **more)
+        Step(
+            step=i,
+            time=float(i),
+            loss=loss(i),
+            rate=0.005 * (1 + math.cos(math.pi * i / 600)),
+            progress=min(0.99, i / 600),
+            **more,
+        )
         for i in range(first, first + count)
     ]
 
@@ -112,21 +120,35 @@ def test_trend_of_the_score():
         evaluated(5, 0.55),
         evaluated(6, 0.6),
     ]
-    found = finding(STARTED, *steps(400), *worse)
+    found = finding(STARTED, *steps(500), *worse)
     assert found == HealthFinding("worse", "warning", {"seconds": 180.0, "best": 0.7})
     assert finding(STARTED, *steps(200), *worse).kind == "well"  # the learning rate is still high
-    assert finding(STARTED, *steps(400), *worse[:-1]).kind == "well"  # two evaluations may be chance
+    assert finding(STARTED, *steps(500), *worse[:-1]).kind == "well"  # two evaluations may be chance
     assert finding(STARTED, *steps(), *worse, Finished()).kind == "worse"
     level = [evaluated(1, 0.4), evaluated(2, 0.7), evaluated(3, 0.71), evaluated(4, 0.7), evaluated(5, 0.69)]
-    found = finding(STARTED, *steps(400), *level)
+    found = finding(STARTED, *steps(500), *level)
     assert found.kind == "level" and found.fields["seconds"] == 120.0
     assert finding(STARTED, *steps(200), *level).kind == "well"
     poor = [evaluated(1, 0.01), evaluated(2, 0.04)]
     assert finding(STARTED, *steps(200), *poor).kind == "improving"
-    assert finding(STARTED, *steps(400), *poor) == HealthFinding("poor", "warning", {"score": 0.04})
+    assert finding(STARTED, *steps(500), *poor) == HealthFinding("poor", "warning", {"score": 0.04})
     found = finding(STARTED, *steps(), evaluated(1, 0.4), evaluated(2, 0.5))
     assert found.kind == "improving" and not found.fields["over"] and found.tone == "good"
-    assert finding(STARTED, *steps(), evaluated(1, 0.4), evaluated(2, 0.5), Finished()).fields["over"]
+    rising = [evaluated(n, n / 10) for n in range(1, 6)]
+    assert finding(STARTED, *steps(), *rising, Finished()).fields["over"]
+
+
+def test_advice_needs_evaluations_and_a_low_learning_rate():
+    """No training that was stopped needs more time."""
+    early = [evaluated(1, 0.5), evaluated(2, 0.57), evaluated(2.5, 0.56), evaluated(3, 0.56)]
+    for events in (steps(500), steps(380)):
+        assert finding(STARTED, *events, *early).kind == "well"
+    assert finding(STARTED, *steps(380), *early, evaluated(4, 0.56)).kind == "well"
+    assert finding(STARTED, *steps(500), *early, evaluated(4, 0.56)).kind == "level"
+    rising = [evaluated(n, n / 10) for n in range(1, 6)]
+    assert finding(STARTED, *steps(), *rising[:4], Finished()).kind == "well"
+    for scores in (rising, rising[::-1], [evaluated(n, 0.6) for n in range(1, 8)]):
+        assert finding(STARTED, *steps(), *scores, Finished(why="stopped")).kind == "well"
 
 
 def test_the_last_evaluation_with_another_threshold_is_no_trend():

@@ -10,9 +10,8 @@ import numpy as np
 import pytest
 
 from workbench.core.runs.events import Evaluated, Started, Step
-from workbench.core.runs.run_series import RunSeries, series_table
-from workbench.core.runs.system_stats import GpuSample, SystemSample, decode_sample, encode_sample, read_samples
-from workbench.core.runs.value_columns import MOST, Columns
+from workbench.core.runs.gpu_facts import GpuSample, SystemSample, decode_sample, encode_sample, read_samples
+from workbench.core.runs.run_series import MOST, Columns, RunSeries, series_table
 
 GB = 1 << 30
 

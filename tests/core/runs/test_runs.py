@@ -14,12 +14,11 @@ import pytest
 from tests.conftest import fill_project
 from workbench.core import problems
 from workbench.core.project import annotation
-from workbench.core.project.image_index import ImageIndex, with_index
+from workbench.core.project.image_row import ImageIndex, with_index
 from workbench.core.project.project import Grouping, Project
 from workbench.core.runs import events, run_history
 from workbench.core.runs.launch import worker_command, worker_environment
-from workbench.core.runs.run import Run, create_run, find_run, list_runs
-from workbench.core.runs.run_name import RunName
+from workbench.core.runs.run import Run, RunName, create_run, find_run, list_runs
 from workbench.core.runs.training_settings import parse_settings, request
 from workbench.inference.io.image_io import write_png
 

@@ -17,7 +17,7 @@ import pytest
 
 from tests.inference.batch.exported_runs import _BARE, Jittery, change_weights, run
 from tests.inference.conftest import GRAY_BIAS, GRAY_WEIGHTS, spotted, write_onnx
-from workbench.inference.batch.export_checks import self_test, verify_checks, write_checks
+from workbench.inference.batch.export_package import self_test, verify_checks, write_checks
 from workbench.inference.io.image_io import read_image, write_png
 from workbench.inference.model_settings import load_settings, save_settings
 from workbench.inference.predictor import Predictor
@@ -377,7 +377,7 @@ net = paddle.nn.Sequential(conv, paddle.nn.Softmax(axis=1))
 net.eval()
 paddle.jit.save(net, str(folder / "paddle" / "network"), input_spec=[InputSpec([None, 1, None, None])])
 from dataclasses import replace
-from workbench.inference.batch.export_checks import self_test
+from workbench.inference.batch.export_package import self_test
 from workbench.inference.predictor import Predictor
 from workbench.inference.model_settings import load_settings
 settings = load_settings(folder / "model.json")

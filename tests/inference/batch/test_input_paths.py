@@ -6,8 +6,7 @@ import tempfile
 from pathlib import Path, PurePath
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from workbench.core.project.sources import Source
 from workbench.inference.batch.input_paths import InputSource, OutputNames, collect_images, output_names

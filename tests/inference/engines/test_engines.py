@@ -16,8 +16,13 @@ import pytest
 from tests.inference.batch.exported_runs import Jittery, change_weights, run
 from tests.inference.conftest import DARK, gray_settings, spotted
 from workbench.inference.batch import benchmark
-from workbench.inference.batch.export_checks import self_test, write_checks, write_reference_results
-from workbench.inference.batch.export_package import requirement_files, write_package
+from workbench.inference.batch.export_package import (
+    requirement_files,
+    self_test,
+    write_checks,
+    write_package,
+    write_reference_results,
+)
 from workbench.inference.engines import EngineError, choose_engine, load_engine, registry
 from workbench.inference.engines.onnx_engine import session_options
 from workbench.inference.engines.registry import KINDS, cannot_make, unavailable_reason

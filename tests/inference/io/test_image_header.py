@@ -9,8 +9,7 @@ import zlib
 import numpy as np
 import pytest
 import tifffile
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 from PIL import Image
 
 from workbench.inference.io.image_header import describe

@@ -13,8 +13,8 @@ from workbench.core.runs.child_process import ChildProcess
 from workbench.core.runs.events import Failed, Finished, Progress, encode
 from workbench.core.runs.export_options import ExportOptions
 from workbench.core.runs.run import Run
-from workbench.session.training import export_job
-from workbench.session.training.export_job import ExportJob, export_command
+from workbench.session.training import trainer_thread
+from workbench.session.training.trainer_thread import ExportJob, export_command
 
 
 @pytest.fixture
@@ -128,7 +128,7 @@ def test_close_ends_the_child(run, qtbot, monkeypatch):
             super().__init__(*arguments, **options)
             children.append(self)
 
-    monkeypatch.setattr(export_job, "ChildProcess", RecordedChild)
+    monkeypatch.setattr(trainer_thread, "ChildProcess", RecordedChild)
     exporter = ExportJob(command=lambda *_: ENDLESS)
     with qtbot.waitSignal(exporter.progressed):
         exporter.start(run)

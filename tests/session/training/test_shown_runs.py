@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import threading
 import time
 
@@ -10,12 +11,14 @@ from PySide6.QtCore import QObject, Signal
 
 from workbench.core.messages import Message
 from workbench.core.problems import RunBroken
+from workbench.core.project.project import read_project_file
 from workbench.core.runs.events import Evaluated, Finished, Started, Step, encode
+from workbench.core.runs.gpu_facts import GpuSample, SystemSample, read_samples
 from workbench.core.runs.run import Run, create_run
 from workbench.core.runs.run_history import machine_path
-from workbench.core.runs.system_stats import GpuSample, SystemSample, read_samples
 from workbench.core.runs.training_settings import request
 from workbench.session.error_log import LOG_FILE, ErrorLog
+from workbench.session.session import Session
 from workbench.session.training.shown_runs import MOST, RunList, RunMonitor
 from workbench.session.training.training_control import TrainingControl
 
@@ -133,7 +136,8 @@ def test_runs_are_listed_newest_first_and_read_once(run_list, opened, qtbot, mon
     from workbench.session.training import shown_runs
 
     read = []
-    monkeypatch.setattr(shown_runs, "run_line", lambda run: read.append(run.name))
+    plain = shown_runs.run_line
+    monkeypatch.setattr(shown_runs, "run_line", lambda run: read.append(run.name) or plain(run))
     third = finished(opened)
     with qtbot.waitSignal(run_list.listed, timeout=5000):
         run_list.refresh()
@@ -171,22 +175,49 @@ def test_usable_runs_and_exports_are_listed_off_the_thread_of_the_window(run_lis
     assert threads and threading.main_thread() not in threads
 
 
-def test_selected_run_is_used_until_another_one_is_shown(run_list, training, opened, qtbot):
-    """Otherwise the best run is used, not the one that was trained last."""
+def test_chosen_model_is_used_until_another_one_is_chosen(run_list, training, opened, qtbot):
+    """Otherwise the best run is used, not the one that was trained last or whose curves are shown."""
     worse, best, last = (make_usable(finished(opened, score)) for score in (0.4, 0.9, 0.5))
+    changes = []
+    run_list.in_use_changed.connect(lambda: changes.append(run_list.in_use))
     run_list.refresh()
     qtbot.waitUntil(lambda: not run_list.refreshing, timeout=5000)
     training.run = last  # as after a training
-    assert run_list.in_use.name == best.name and run_list.models()[0] == best.root
-    run_list.selected = worse
-    with qtbot.waitSignal(training.ended, timeout=10_000):
-        training.follow(worse)
-    assert run_list.in_use.name == worse.name and run_list.models() == [worse.root, last.root, best.root]
+    assert run_list.in_use.name == best.name and run_list.models()[0] == best.root and run_list.chosen is None
+    run_list.choose(worse)
+    assert read_project_file(opened.project.root).model_in_use == worse.name
+    for run in (last, make_usable(finished(opened, 0.95))):
+        with qtbot.waitSignal(training.ended, timeout=10_000):
+            training.follow(run)
+        qtbot.waitUntil(lambda: not run_list.refreshing, timeout=5000)
+        assert run_list.in_use.name == run_list.chosen.name == worse.name and run_list.models()[0] == worse.root
+    run_list.choose(None)
+    assert run_list.in_use.name == run.name and run_list.chosen is None
+    assert [used.name for used in changes] == [best.name, worse.name, run.name]
+    # A chosen model that cannot be used any more.
+    run_list.choose(worse)
     (worse.best / "network.onnx").unlink()
-    assert run_list.in_use.name == best.name
-    with qtbot.waitSignal(training.ended, timeout=10_000):
-        training.follow(last)
-    assert run_list.selected is None and run_list.in_use.name == best.name
+    assert run_list.in_use.name == run.name and run_list.chosen is None
+
+
+def test_choice_is_stored_by_the_writer_of_the_project_only(run_list, opened, qtbot):
+    """Another program's choice is followed once project.json is read again."""
+    first, second = (make_usable(finished(opened, score)) for score in (0.4, 0.9))
+    run_list.refresh()
+    qtbot.waitUntil(lambda: len(run_list.lines) == 2, timeout=5000)
+    path = opened.project.root / "project.json"
+    path.write_text(json.dumps({**json.loads(path.read_text("utf-8")), "model_in_use": first.name}), "utf-8")
+    with qtbot.waitSignal(run_list.in_use_changed):
+        opened.project.refresh()
+    assert run_list.in_use.name == first.name
+    reader = Session()
+    assert reader.open_project(opened.project.root) and not reader.writable
+    other = RunList(reader, TrainingControl(reader))
+    qtbot.waitUntil(lambda: len(other.lines) == 2, timeout=5000)
+    other.choose(second)
+    assert other.in_use.name == first.name and read_project_file(opened.project.root).model_in_use == first.name
+    other.close()
+    reader.close_project()
 
 
 def test_only_model_can_be_used_before_it_is_listed(run_list, training, opened, qtbot):

@@ -10,7 +10,7 @@ import pytest
 
 from tests.gpu_stand_ins import NvmlModule, StandInGpu
 from workbench.core.messages import Message
-from workbench.core.runs.system_stats import GpuSample, SystemSample
+from workbench.core.runs.gpu_facts import GpuSample, SystemSample
 from workbench.session.training.telemetry import NoGpu, NvmlReader, TelemetryThread
 
 CARD = GpuSample(0, "Card", 50.0, 1 << 30, 4 << 30, 60.0, 120.5, 1500.0)

@@ -12,13 +12,14 @@ import psutil
 import pytest
 
 from workbench.core.project.project import Project
-from workbench.core.runs import child_process, process_exit
+from workbench.core.runs import captured_program, child_process
 from workbench.core.runs.child_process import ChildProcess, StopTimeouts
-from workbench.core.runs.events import Checkpoint, Failed, Finished, Started, Step, Trouble, decode, encode
+from workbench.core.runs.events import BestKept, Checkpoint, Failed, Finished, Started, Step, Trouble, decode, encode
 from workbench.core.runs.run import Run, create_run
 from workbench.core.runs.training_settings import request
 from workbench.session.training import trainer_thread
 from workbench.session.training.trainer_thread import TrainerThread
+from workbench.session.training.training_control import RunProgress
 
 QUICK = StopTimeouts(command=0.3, terminate=0.3)
 posix = pytest.mark.skipif(os.name != "posix", reason="signals of POSIX")
@@ -300,18 +301,50 @@ def test_past_run_is_replayed(begin, run, qtbot):
     ],
 )
 def test_cause_of_every_exit(code, log, words):
-    assert words in process_exit.cause(code, log)
+    assert words in captured_program.cause(code, log)
 
 
 def test_problem_survives_the_process_boundary():
     from workbench.core import problems
 
-    received = process_exit.from_problem(problems.ParityFailed(why="0.1", report="r.json"))
-    back = process_exit.to_problem(received, "export", process_exit.Path("log"))
+    received = captured_program.from_problem(problems.ParityFailed(why="0.1", report="r.json"))
+    back = captured_program.to_problem(received, "export", captured_program.Path("log"))
     assert type(back) is problems.ParityFailed and back.fields == {"why": "0.1", "report": "r.json"}
-    other = process_exit.to_problem(Failed(why="odd", problem="ParityFailed"), "export", process_exit.Path("log"))
+    other = captured_program.to_problem(
+        Failed(why="odd", problem="ParityFailed"), "export", captured_program.Path("log")
+    )
     assert isinstance(other, problems.WorkerFailed) and "odd" in str(other)
     assert isinstance(
-        process_exit.to_problem(Failed(why="x", problem="annotations"), "export", process_exit.Path("log")),
+        captured_program.to_problem(Failed(why="x", problem="annotations"), "export", captured_program.Path("log")),
         problems.WorkerFailed,
     )
+
+
+@pytest.fixture
+def progress() -> RunProgress:
+    return RunProgress()
+
+
+def step(time: float, share: float) -> Step:
+    return Step(time=time, step=1, loss=0.5, rate=0.1, progress=share)
+
+
+def test_time_of_a_planned_run_is_known(progress):
+    progress.add(Started(model="unet", device="cpu", seconds_planned=60.0))
+    progress.add(step(45.0, 0.9))
+    assert (progress.remaining_seconds, progress.share, progress.steps) == (15.0, 0.75, 0.9)
+    progress.add(step(70.0, 1.2))
+    assert (progress.remaining_seconds, progress.share, progress.steps) == (0.0, 1.0, 1.0)
+
+
+def test_time_of_a_run_by_epochs_is_estimated_from_its_steps(progress):
+    progress.add(Started(model="unet", device="cpu", steps_planned=100))
+    assert progress.remaining_seconds is None and progress.share == 0.0
+    progress.add(step(10.0, 0.25))
+    assert progress.remaining_seconds == pytest.approx(30.0) and progress.share == 0.25
+
+
+def test_run_that_is_kept_open_is_complete(progress):
+    progress.add(Started(model="unet", device="cpu", seconds_planned=60.0))
+    progress.add(BestKept(time=60.0, step=9, round=1, waiting=True))
+    assert progress.share == 1.0 and progress.kept_open_event.waiting

@@ -204,7 +204,7 @@ QUITTER = """
 import sys
 from pathlib import Path
 from PySide6.QtCore import QCoreApplication
-from workbench.session.training.export_job import ExportJob
+from workbench.session.training.trainer_thread import ExportJob
 from workbench.session.session import Session
 from workbench.session.training.telemetry import TelemetryThread
 from workbench.session.training.training_control import TrainingControl

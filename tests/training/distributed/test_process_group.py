@@ -20,9 +20,14 @@ from workbench.core import problems
 from workbench.core.project.storage import write_json
 from workbench.core.runs.dataset import AddedImage
 from workbench.core.runs.events import Checkpoint, Failed, Finished, Preview, Started, Step, decode, encode_command
-from workbench.core.runs.launch import launcher_command, launcher_environment, processes, worker_command
+from workbench.core.runs.launch import (
+    launcher_command,
+    launcher_environment,
+    processes,
+    training_process,
+    worker_command,
+)
 from workbench.core.runs.run import Run
-from workbench.core.runs.run_lock import training_process
 from workbench.training import control_channel, device, training_context, training_loop
 from workbench.training.control_channel import ControlChannel
 from workbench.training.distributed import process_group, rank_launcher

@@ -14,7 +14,7 @@ import pytest
 from tests.conftest import fill_project
 from tests.core.adoption.toy_networks import toy_network
 from workbench.core.adoption.adopted_run import adopt
-from workbench.core.adoption.adoption_options import AdoptionOptions
+from workbench.core.adoption.network_file import AdoptionOptions
 from workbench.core.project.project import Project
 from workbench.core.runs.events import Trouble
 from workbench.inference.io.image_io import read_image
@@ -63,7 +63,7 @@ def test_export_gives_the_results_of_the_run(root, inside, tmp_path):
 def test_formats_of_paddle_are_refused(root, inside, tmp_path):
     run = adopted(root)
     exporter = inside("export", run.root, "--out", tmp_path / "out", "--formats", "onnx,legacy")
-    assert exporter.end() == 1 and exporter.last.problem == "RunAdopted"
+    assert exporter.end() == 1 and exporter.last.problem == "RunComplete"
     assert exporter.last.why.endswith("so it cannot be exported in the format legacy, which needs a Paddle network.")
     assert not (tmp_path / "out").exists()
 

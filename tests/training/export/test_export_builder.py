@@ -12,8 +12,7 @@ import pytest
 from PIL import Image
 
 from tests.conftest import scratched
-from tests.training.conftest import EXPORTED as FORMATS
-from tests.training.conftest import make_run
+from tests.training.conftest import EXPORTED as FORMATS, make_run
 from tests.training.export.export_settings import SETTINGS, bright, spots
 from workbench.core.project.project import Project
 from workbench.core.project.storage import remove_leftovers

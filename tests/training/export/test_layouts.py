@@ -15,11 +15,11 @@ import yaml
 
 from tests.conftest import scratched
 from workbench.core.runs.export_options import LAYOUTS
-from workbench.inference.batch.export_checks import verify_checks
+from workbench.inference.batch.export_package import verify_checks
 from workbench.inference.io.image_io import read_image
 from workbench.inference.model_settings import ClassSettings, ModelSettings, load_settings
-from workbench.inference.normalize import normalize
 from workbench.inference.predictor import Predictor
+from workbench.inference.tiles import normalize
 from workbench.training.export import paddle_deployment
 from workbench.training.export.layouts import LayoutSource, safe_name
 from workbench.training.export.triton_repository import model_config

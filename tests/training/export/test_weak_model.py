@@ -12,7 +12,7 @@ from tests.conftest import fill_project, write_png
 from workbench.core.project import annotation
 from workbench.core.runs.dataset import collect
 from workbench.core.runs.events import Failed, Finished, Trouble
-from workbench.inference.batch.export_checks import self_test, write_reference_results
+from workbench.inference.batch.export_package import self_test, write_reference_results
 from workbench.inference.model_settings import ClassSettings, ModelSettings
 from workbench.inference.predictor import Predictor
 from workbench.training.export import export_builder, export_images

@@ -266,8 +266,7 @@ def test_name_in_markdown_is_text(name):
 
 @pytest.mark.skipif(shutil.which("sha256sum") is None, reason="there is no sha256sum")
 def test_checksums_have_format_of_sha256sum(trained, export):
-    from workbench.inference.batch.export_checks import verify_checks, write_checks
-    from workbench.inference.batch.export_package import write_package
+    from workbench.inference.batch.export_package import verify_checks, write_checks, write_package
 
     write_package(export)
     write_card(export, trained, project_of(trained), PARITY, {})

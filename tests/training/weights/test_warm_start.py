@@ -14,7 +14,7 @@ from tests.training.conftest import make_run
 from workbench.cli import train
 from workbench.core import problems
 from workbench.core.project.project import Project
-from workbench.core.runs.pruning_plan import is_smaller, prune_settings, shrink
+from workbench.core.runs.network_stats import is_smaller, prune_settings, shrink
 from workbench.core.runs.run import create_run, list_runs
 from workbench.core.runs.training_settings import request
 from workbench.inference.predictor import Predictor

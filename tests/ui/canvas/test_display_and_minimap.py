@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 import tifffile
 from PIL import Image
-from PySide6.QtCore import QEvent, QPoint, QPointF, Qt
-from PySide6.QtGui import QMouseEvent
+from PySide6.QtCore import QEvent, QPoint, QPointF, QRect, Qt
+from PySide6.QtGui import QFontMetrics, QImage, QMouseEvent, QPainter
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QInputDialog
 
@@ -26,6 +26,7 @@ from workbench.core.runs.training_settings import TrainingSettings
 from workbench.inference.io.image_io import write_png
 from workbench.inference.io.opencv import cv2
 from workbench.inference.io.tiff_regions import TiffImage
+from workbench.ui.canvas.canvas_items import END, HEIGHT, bar_width, draw_bar
 
 RIGHT, LEFT = Qt.MouseButton.RightButton, Qt.MouseButton.LeftButton
 NONE, SHIFT = Qt.KeyboardModifier.NoModifier, Qt.KeyboardModifier.ShiftModifier
@@ -420,3 +421,18 @@ def test_very_large_tiff_is_decoded_in_a_thread(view, qtbot, tmp_path, monkeypat
     assert by and threading.get_ident() not in by
     assert image.peek(300, 900) == whole[300, 900]
     image.close()
+
+
+@pytest.mark.parametrize("ends", [1, 2])
+def test_text_is_in_the_middle_of_the_space_beside_the_ends(qapp, ends):
+    width = bar_width(QFontMetrics(qapp.font()), "MMMM", ends=ends)
+    image = QImage(width, HEIGHT, QImage.Format.Format_RGB32)
+    image.fill(Qt.GlobalColor.black)
+    painter = QPainter(image)
+    painter.setFont(qapp.font())
+    draw_bar(painter, QRect(0, 0, width, HEIGHT), "MMMM", ends=ends)
+    painter.end()
+    gray = np.frombuffer(image.constBits(), np.uint8).reshape(HEIGHT, width, 4)[..., 0]
+    columns = np.flatnonzero(gray[:, 2:-2].max(0) > 120) + 2
+    left, right = columns[0], width - 1 - columns[-1]
+    assert abs(left - (right - END if ends == 1 else right)) <= 2 and left < END + 12

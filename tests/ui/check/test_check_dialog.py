@@ -16,7 +16,7 @@ from workbench.inference.io.image_io import write_png
 from workbench.ui.check.check_dialog import CheckDialog
 from workbench.ui.check.statistics_dialog import StatisticsDialog
 from workbench.ui.project.source_commands import SourceCommands
-from workbench.ui.widgets.question_dialog import Question
+from workbench.ui.widgets.dialogs import Question
 
 
 @pytest.fixture

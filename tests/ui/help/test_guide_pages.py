@@ -54,7 +54,7 @@ def code(text: str) -> list[str]:
 @cache
 def options(verb: str) -> frozenset[str]:
     parser = argparse.ArgumentParser(add_help=False)
-    cli.load(cli.VERBS[verb][0]).add_arguments(parser)
+    cli.load(verb).add_arguments(parser)
     return frozenset(option for action in parser._actions for option in action.option_strings) | EVERY_VERB
 
 

@@ -11,7 +11,7 @@ from PySide6.QtWidgets import QApplication
 from tests.conftest import fill_project
 from workbench.core.project import annotation
 from workbench.core.project.project import Project
-from workbench.ui.actions.image_context_menu import ImageContextMenu
+from workbench.ui.actions.menus import ImageContextMenu
 from workbench.ui.evaluation.evaluation_navigation import CentralStack
 
 PLAIN, CTRL = Qt.KeyboardModifier.NoModifier, Qt.KeyboardModifier.ControlModifier

@@ -4,21 +4,24 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from PySide6.QtCore import QPoint, Qt
+from PySide6.QtCore import QPoint, QStringListModel, Qt
+from PySide6.QtGui import QFont, QFontMetrics
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QLineEdit, QListView, QSlider
 
+from tests.core.images.jpeg_files import jpeg_with_wrong_size
 from tests.ui.images.list_projects import CountedList, HundredThousand
 from workbench.core.project.project import DONT_CARE, Project
 from workbench.inference.io.image_io import write_png
-from workbench.ui.canvas.layers.prediction_layer import MODES
-from workbench.ui.images.image_delegate import shown_folder
+from workbench.ui.canvas.layers.canvas_layers import MODES
+from workbench.ui.images.image_delegate import shown_folder, two_lines
 from workbench.ui.images.image_model import RowRole
+from workbench.ui.images.images_panel import ImageListView
 from workbench.ui.labels.classes_panel import eye_rect
 from workbench.ui.shell.workspace import SidePanel
 from workbench.ui.shortcuts import key_text
+from workbench.ui.widgets.dialogs import Question
 from workbench.ui.widgets.keyboard import focus_chain
-from workbench.ui.widgets.question_dialog import Question
 
 
 @pytest.fixture
@@ -263,3 +266,103 @@ def test_list_shows_the_current_image_after_the_evaluation(application, tmp_path
     view.verticalScrollBar().setValue(0)  # as the layout of a hidden list does
     window.evaluation_navigation.leave()
     qtbot.waitUntil(shown, timeout=5000)
+
+
+ROWS = 1000
+
+
+@pytest.fixture
+def view(qtbot) -> ImageListView:
+    view = ImageListView()
+    qtbot.addWidget(view)
+    view.resize(200, 400)
+    view.setModel(QStringListModel([f"image-{n}" for n in range(ROWS)], view))
+    view.show()
+    return view
+
+
+def visible(view: ImageListView, row: int) -> bool:
+    return view.viewport().rect().contains(view.visualRect(view.model().index(row, 0)).center())
+
+
+def test_distant_row_is_shown(view, qtbot):
+    view.setCurrentIndex(view.model().index(ROWS - 50, 0))
+    view.scrollTo(view.currentIndex())
+    qtbot.waitUntil(lambda: visible(view, ROWS - 50), timeout=5000)
+
+
+def test_rows_are_shown_at_once_after_a_resize(view):
+    """Until the end of a layout in batches, Qt finds and paints no row in the middle of the list."""
+    view.scrollTo(view.model().index(ROWS // 2, 0))
+    view.resize(200, 420)
+    view.doItemsLayout()
+    assert view.indexAt(view.viewport().rect().center()).isValid()
+
+
+def test_change_of_a_row_does_not_scroll_the_list(view, qtbot):
+    qtbot.waitUntil(lambda: view.verticalScrollBar().maximum() > 10_000, timeout=5000)
+    view.verticalScrollBar().setValue(10_000)
+    least = []
+    view.verticalScrollBar().valueChanged.connect(least.append)
+    view.model().setData(view.model().index(3, 0), "another name")
+    qtbot.wait(20)
+    assert not least and view.verticalScrollBar().value() == 10_000
+
+
+def test_current_row_stays_visible_when_the_list_gets_lower(view, qtbot):
+    last = next(row for row in range(ROWS) if not visible(view, row + 1))
+    view.setCurrentIndex(view.model().index(last, 0))
+    view.resize(200, 120)
+    qtbot.waitUntil(lambda: visible(view, last), timeout=5000)
+
+
+def test_current_row_that_is_cut_by_the_new_height_is_scrolled_into_view(view, qtbot):
+    last = next(row for row in range(ROWS) if not visible(view, row + 1))
+    view.setCurrentIndex(view.model().index(last, 0))
+    view.scrollTo(view.currentIndex())
+    row = view.visualRect(view.currentIndex())
+    view.resize(200, view.height() - (view.viewport().height() - row.center().y()) + 3)
+    qtbot.waitUntil(lambda: view.visualRect(view.currentIndex()).bottom() < view.viewport().height(), timeout=5000)
+
+
+def test_row_that_was_scrolled_away_stays_there(view, qtbot):
+    view.setCurrentIndex(view.model().index(0, 0))
+    qtbot.waitUntil(lambda: view.verticalScrollBar().maximum() > 2000, timeout=5000)
+    view.verticalScrollBar().setValue(2000)
+    view.resize(200, 120)
+    assert view.verticalScrollBar().value() == 2000 and not visible(view, 0)
+
+
+def test_a_reason_in_chinese_is_wrapped_between_any_of_its_characters(qapp):
+    font, text = QFont(), "预测有 scratch，标注为良品"
+    for missing in range(1, 4):  # so many characters do not fit in the first line
+        width = QFontMetrics(font).horizontalAdvance(text[:-missing]) + 1
+        assert two_lines(text, font, width) == [text[:-missing], text[-missing:]]
+    width = QFontMetrics(font).horizontalAdvance("The label is ") + 1
+    assert two_lines("The label is missing\nSecond", font, width) == ["The label is", "missing"]
+    assert two_lines("First\nSecond", font, width) == ["First", "Second"]
+
+
+def test_image_that_failed_to_open_is_marked_as_unreadable(opened, root, qtbot):
+    session, images = opened.services.session, opened.window.images
+    lying = root / "pictures" / "lot1" / "lying.jpg"
+    lying.write_bytes(jpeg_with_wrong_size(96, 80))  # its header is in order, only decoding shows that it is incomplete
+    gone = session.project.image_path("lot1/new.png")
+    session.refresh_images()
+    qtbot.waitUntil(lambda: "lot1/lying.jpg" in session.rows, timeout=20_000)
+    assert not session.rows["lot1/lying.jpg"].broken
+    gone.unlink()
+    for key in ("lot1/lying.jpg", "lot1/new.png"):
+        with qtbot.waitSignal(session.image_failed, timeout=20_000):
+            images.open(key)
+    first = next(key for key in session.keys if session.rows[key].masked)
+    with qtbot.waitSignal(session.image_opened, timeout=20_000):
+        images.open(first)
+    found = set()
+    broken = {"lot1/lying.jpg", "lot1/new.png", "lot1/bad.png"}
+    qtbot.waitUntil(lambda: {key for key, row in session.rows.items() if row.broken} == broken, timeout=20_000)
+    for _ in broken:
+        with qtbot.waitSignal(session.image_failed, timeout=20_000):
+            opened.window.table["next_broken"].trigger()
+        found.add(session.key)
+    assert found == broken

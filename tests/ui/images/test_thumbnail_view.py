@@ -12,11 +12,9 @@ from tests.conftest import fill_project
 from tests.ui.images.list_projects import CountedList, HundredThousand
 from workbench.core.project import annotation
 from workbench.core.project.project import Project
-from workbench.ui.images.bulk_actions import BulkActions
 from workbench.ui.images.image_filters import EXAMPLES
-from workbench.ui.images.image_model import RowRole
-from workbench.ui.images.thumbnail_provider import EDGE, ThumbnailProvider
-from workbench.ui.images.thumbnail_view import ThumbnailView
+from workbench.ui.images.image_model import EDGE, RowRole, ThumbnailProvider
+from workbench.ui.images.thumbnail_view import BulkActions, ThumbnailView
 
 SHIFT = Qt.KeyboardModifier.ShiftModifier
 

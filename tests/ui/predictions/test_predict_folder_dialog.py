@@ -15,7 +15,7 @@ from tests.inference.conftest import gray_export, limited_export, spotted, unlik
 from workbench.inference.io.image_io import write_png
 from workbench.session import folder_prediction
 from workbench.ui.predictions.predict_folder_dialog import PredictFolderDialog
-from workbench.ui.widgets.question_dialog import Question
+from workbench.ui.widgets.dialogs import Question
 
 __all__ = ["gray_export", "limited_export", "unlike_images", "verdict_export"]
 

@@ -16,7 +16,7 @@ from workbench.core.runs.training_settings import request
 from workbench.inference.io.image_io import write_png
 from workbench.inference.model_settings import ClassSettings, save_settings
 from workbench.inference.predictor import Predictor
-from workbench.ui.canvas.layers.prediction_layer import MODES
+from workbench.ui.canvas.layers.canvas_layers import MODES
 from workbench.ui.training.train_controls import ContinuousSwitch
 
 SHIFT = Qt.KeyboardModifier.ShiftModifier

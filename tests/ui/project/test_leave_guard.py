@@ -31,12 +31,12 @@ from workbench.session import folder_prediction
 from workbench.session.autosave import Autosave
 from workbench.session.folder_prediction import FolderSummary
 from workbench.session.tasks import TaskRunner
-from workbench.session.training import export_job, training_control
+from workbench.session.training import trainer_thread, training_control
 from workbench.session.training.trainer_thread import find_live_process
 from workbench.ui.predictions.predict_folder_dialog import PredictFolderDialog
 from workbench.ui.project.new_project_dialog import NewProjectDialog
 from workbench.ui.shell.application import Application
-from workbench.ui.widgets.question_dialog import Question, Waiting
+from workbench.ui.widgets.dialogs import Question, Waiting
 
 
 class Full:
@@ -423,7 +423,7 @@ def test_leaving_during_an_export_needs_a_confirmation(working, qtbot, tmp_path,
             super().__init__(*arguments, **options)
             children.append(self)
 
-    monkeypatch.setattr(export_job, "ChildProcess", RecordedChild)
+    monkeypatch.setattr(trainer_thread, "ChildProcess", RecordedChild)
     start_export(working, tmp_path)
     exporter = working.application.services.export_job
     working.window.close()

@@ -22,7 +22,7 @@ from PySide6.QtCore import QTimer
 from PySide6.QtWidgets import QApplication
 from workbench.session.preferences import Preferences
 from workbench.ui.shell.application import Application
-from workbench.ui.widgets.question_dialog import Question
+from workbench.ui.widgets.dialogs import Question
 app = QApplication([])
 application = Application(app, Preferences(language="en"))
 application.show()

@@ -12,10 +12,9 @@ from tests.project_copy import copy_project
 from workbench.core.project import annotation
 from workbench.core.project.project import Project
 from workbench.inference.io.image_io import write_png
-from workbench.ui.actions.image_context_menu import ImageContextMenu
-from workbench.ui.project.sources_dialog import SourcesDialog
-from workbench.ui.project.transfer_dialogs import MergeDialog, PackDialog, UnpackDialog
-from workbench.ui.widgets.question_dialog import Question
+from workbench.ui.actions.menus import ImageContextMenu
+from workbench.ui.project.transfer_dialogs import MergeDialog, PackDialog, SourcesDialog, UnpackDialog
+from workbench.ui.widgets.dialogs import Question
 
 
 @pytest.fixture

@@ -14,7 +14,7 @@ from workbench.core.project import class_merge
 from workbench.session.error_log import LOG_FILE, ErrorLog, ErrorReport, log_folder
 from workbench.session.tasks import TaskRunner
 from workbench.session.training import saved_overrides
-from workbench.ui.shell.error_details import ErrorDetails
+from workbench.ui.shell.notifications import ErrorDetails
 
 pytestmark = pytest.mark.qt_no_exception_capture
 

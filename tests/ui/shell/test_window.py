@@ -14,8 +14,7 @@ from workbench.core.project.project import Project
 from workbench.session.preferences import Preferences
 from workbench.ui.predictions.prediction_overlay import PredictionOverlay
 from workbench.ui.project.help_dialogs import AboutDialog
-from workbench.ui.project.new_project_dialog import NewProjectDialog, names
-from workbench.ui.project.quick_project_dialog import QuickProjectDialog
+from workbench.ui.project.new_project_dialog import NewProjectDialog, QuickProjectDialog, names
 from workbench.ui.shell.application import Application, unusable_qt
 from workbench.ui.widgets.theme import NAMES, Theme
 

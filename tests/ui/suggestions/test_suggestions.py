@@ -20,9 +20,9 @@ from workbench.core.suggestions.suggestion_files import load_stored
 from workbench.inference.io.image_io import write_png
 from workbench.inference.model_settings import ClassSettings, save_settings
 from workbench.inference.predictor import Predictor
-from workbench.ui.canvas.interactions.context_menu import SuggestionMenu
+from workbench.ui.canvas.context_menu import SuggestionMenu
 from workbench.ui.canvas.tools.suggestion_interactor import TAP
-from workbench.ui.suggestions.suggestion_list import button_rects
+from workbench.ui.suggestions.suggestions_panel import button_rects
 
 CTRL, ALT, SHIFT = (
     Qt.KeyboardModifier.ControlModifier,

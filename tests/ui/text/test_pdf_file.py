@@ -8,8 +8,16 @@ import numpy as np
 from PySide6.QtCore import QRectF, Qt
 from PySide6.QtGui import QAbstractTextDocumentLayout, QImage, QPainter, QTextCursor
 
-from workbench.core.documents.document import Document, DocumentImage, ImagePairs, Paragraph, Section, Table
-from workbench.core.documents.html_page import PRINT_PAGE, to_html
+from workbench.core.documents.document import (
+    PRINT_PAGE,
+    Document,
+    DocumentImage,
+    ImagePairs,
+    Paragraph,
+    Section,
+    Table,
+    to_html,
+)
 from workbench.inference.io.opencv import cv2
 from workbench.ui.text import pdf_file
 

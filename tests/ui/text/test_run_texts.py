@@ -8,9 +8,8 @@ from tests.session.stored_result import stored_result
 from workbench.core.messages import Message
 from workbench.core.runs.run import Run
 from workbench.core.runs.run_comparison import RunComparison, RunDifference
-from workbench.core.runs.run_health import HealthFinding
-from workbench.core.runs.run_history import RunLine
-from workbench.ui.text import translation
+from workbench.core.runs.run_history import HealthFinding, RunLine
+from workbench.ui.text import formatting
 from workbench.ui.text.formatting import result_text, run_name, short_results
 from workbench.ui.text.run_texts import (
     comparison_text,
@@ -100,13 +99,13 @@ def test_values_of_differing_settings_are_written_as_in_the_settings_dialog(qapp
     assert difference_text(difference) == (
         "Different settings: Minutes 2.5 ↔ –, Quality Fast ↔ Best, Widths 16, 32 ↔ 24, 48, Augmentation Zoom ↔ –."
     )
-    translators = translation.install(qapp, "zh_CN")
+    translators = formatting.install(qapp, "zh_CN")
     try:
         text = difference_text(difference)
     finally:
         for translator in translators:
             qapp.removeTranslator(translator)
-        translation.install(qapp, "en")
+        formatting.install(qapp, "en")
     assert text.startswith("设置不同，训练时长（分钟）：2.5 ↔ –、质量：快速 ↔ 最佳、")
 
 
@@ -161,3 +160,11 @@ def test_metrics_of_the_run_in_use_are_shown_if_they_explain_the_choice(dice, te
         Run("runs/20260101-111111-unet"), "unet", None, score=0.7, metrics={**METRICS, "any_defect": {"dice": dice}}
     )
     assert text in other_run_used_text(used, ended)[0]
+
+
+def test_false_alarms_without_a_good_image_are_not_measured():
+    """A number of false alarms on images with defects says nothing about good parts."""
+    regions = {"regions": METRICS["regions"] | {"false_per_picture": 0.0}}
+    unknown = result_text(METRICS | regions | {"false_alarm_images": None})
+    assert "false alarms not measured" in unknown and "alarms per image" not in unknown
+    assert "alarms per image" in result_text(METRICS | regions | {"false_alarm_images": 0.0})

@@ -1,4 +1,4 @@
-"""Texts of problems, events and numbers in both languages; completeness of the Chinese translation."""
+"""Texts of problems, events and numbers in both languages; completeness of the Chinese formatting."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ from PySide6.QtWidgets import QKeySequenceEdit, QLineEdit
 
 from workbench.core import messages, problems, resources
 from workbench.core.messages import Message
-from workbench.core.runs import process_exit
+from workbench.core.runs import captured_program
 from workbench.core.runs.events import Failed, Finished, decode, encode
-from workbench.ui.text import formatting, translation
-from workbench.ui.text.translation import translate_message
+from workbench.ui.text import formatting
+from workbench.ui.text.formatting import translate_message
 
 TS = "i18n/workbench_zh_CN.ts"
 CHINESE = re.compile("[\u4e00-\u9fff]")
@@ -28,12 +28,12 @@ CHINESE = re.compile("[\u4e00-\u9fff]")
 
 @pytest.fixture
 def chinese(qapp):
-    translators = translation.install(qapp, "zh_CN")
+    translators = formatting.install(qapp, "zh_CN")
     assert len(translators) >= 1
     yield
     for translator in translators:
         qapp.removeTranslator(translator)
-    translation.install(qapp, "en")
+    formatting.install(qapp, "en")
 
 
 @cache
@@ -42,7 +42,7 @@ def translations() -> list[tuple[str, str, ElementTree.Element]]:
 
 
 def read_translations(path: Path) -> list[tuple[str, str, ElementTree.Element]]:
-    """Return (context, text, translation) of a .ts file."""
+    """Return (context, text, formatting) of a .ts file."""
     root = ElementTree.parse(path).getroot()
     return [
         (context.findtext("name"), message.findtext("source"), message.find("translation"))
@@ -141,7 +141,7 @@ def test_nested_reasons_are_translated(chinese):
     expected = "训练进程失败：进程内存不足。", "详情见 /l。"
     fields = {"what": "training", "why": "the process ran out of memory", "log": "/l"}
     assert formatting.failure_text(Failed(why="x", problem="WorkerFailed", fields=fields)) == expected
-    failed = decode(encode(process_exit.failed_event("training", Message("exit.out_of_memory"), Path("/l"))))
+    failed = decode(encode(captured_program.failed_event("training", Message("exit.out_of_memory"), Path("/l"))))
     assert formatting.failure_text(failed) == expected
     assert translate_message("A sentence of no catalog.") == "A sentence of no catalog."
 
@@ -189,9 +189,9 @@ def test_language_of_system_is_used(monkeypatch):
     from PySide6.QtCore import QLocale
 
     monkeypatch.setattr(QLocale, "system", staticmethod(lambda: QLocale("zh_CN")))
-    assert translation.chosen("system") == "zh_CN" and translation.chosen("en") == "en"
+    assert formatting.chosen("system") == "zh_CN" and formatting.chosen("en") == "en"
     monkeypatch.setattr(QLocale, "system", staticmethod(lambda: QLocale("de_DE")))
-    assert translation.chosen("system") == "en"
+    assert formatting.chosen("system") == "en"
 
 
 def test_an_updated_translation_leaves_the_old_file_to_its_readers(tmp_path):

@@ -18,11 +18,11 @@ from PySide6.QtWidgets import QApplication
 from tests.ui.training.run_events import METRICS, STARTED, live, steps, without_trainer
 from workbench.core.messages import Message
 from workbench.core.runs.events import Evaluated, Finished, Progress, Started, Step, encode
+from workbench.core.runs.gpu_facts import GpuSample, SystemSample, encode_sample
 from workbench.core.runs.run import Run, create_run
 from workbench.core.runs.run_history import machine_path
-from workbench.core.runs.system_stats import GpuSample, SystemSample, encode_sample
+from workbench.core.runs.run_series import MOST
 from workbench.core.runs.training_settings import request
-from workbench.core.runs.value_columns import MOST
 from workbench.ui.training.curves import MIN_HEIGHT, CurvePlot, ValueAxis, columns_for
 from workbench.ui.training.plot_definitions import PLOTS
 
@@ -363,6 +363,7 @@ def test_labels_of_the_value_axis_differ_for_a_single_value(opened, qtbot, value
 
 def test_result_is_left_out_where_not_even_its_shortest_text_fits(style_sheet, driver, qtbot):
     result = driver.window.training.view.result
+    driver.window.training.heading.setChecked(True)
     metrics = {"dice": 0.9, "regions": {"defects": 20, "found": 18, "false_per_picture": 0.5}}
     driver.window.training.view.add_event(Evaluated(time=1.0, step=1, metrics=metrics, best=True), live=False)
     result.resize(result.fontMetrics().horizontalAdvance("Dice 0."), 20)

@@ -15,10 +15,10 @@ from workbench.core.runs.run import Run
 from workbench.core.runs.run_history import RunLine
 from workbench.inference.engines import registry
 from workbench.inference.engines.registry import KINDS, cannot_make
-from workbench.session.training.export_job import DEFAULT_OPTIONS
-from workbench.ui.text import export_texts
+from workbench.session.training.trainer_thread import DEFAULT_OPTIONS
+from workbench.ui.text import settings_texts
 from workbench.ui.training.export_options_dialog import ExportOptionsDialog, ExportReport
-from workbench.ui.widgets.screen_fit import ContentScrollArea, available_area
+from workbench.ui.widgets.text_labels import ContentScrollArea, available_area
 
 RESULT = {
     "path": "/x/导出 1",
@@ -145,22 +145,26 @@ def test_report_shows_formats_and_effect_of_reduced_precision(qtbot):
 
 
 def test_speed_is_that_of_the_first_format_if_known():
-    assert "12.3 ms" in export_texts.speed_text(RESULT)
-    assert export_texts.speed_text({"formats": ["int8"], "latency": {"int8": None}}) == ""
-    assert export_texts.speed_text({"formats": ["onnx"]}) == ""
+    assert "12.3 ms" in settings_texts.speed_text(RESULT)
+    assert settings_texts.speed_text({"formats": ["int8"], "latency": {"int8": None}}) == ""
+    assert settings_texts.speed_text({"formats": ["onnx"]}) == ""
 
 
 def test_model_that_detects_almost_nothing_has_a_warning():
     metrics = {"regions": {"defects": 12, "found": 0}, "any_defect": {"dice": 0.004}}
-    assert export_texts.weakness_text(metrics).startswith(
+    assert settings_texts.weakness_text(metrics).startswith(
         "The model detects 0 of 12 defects in the validation images (Dice, any defect 0.00)."
     )
     metrics["regions"]["found"] = 1
-    assert "1 of 12 defects" in export_texts.weakness_text(metrics)
+    assert "1 of 12 defects" in settings_texts.weakness_text(metrics)
     metrics["regions"]["found"] = 2
-    assert export_texts.weakness_text(metrics) == ""
-    assert "0 of 1 defect " in export_texts.weakness_text({"regions": {"defects": 1}, "dice": 0.0})
-    assert export_texts.weakness_text({"regions": {"defects": 0}, "dice": None}) == export_texts.weakness_text({}) == ""
+    assert settings_texts.weakness_text(metrics) == ""
+    assert "0 of 1 defect " in settings_texts.weakness_text({"regions": {"defects": 1}, "dice": 0.0})
+    assert (
+        settings_texts.weakness_text({"regions": {"defects": 0}, "dice": None})
+        == settings_texts.weakness_text({})
+        == ""
+    )
 
 
 @pytest.mark.parametrize("found", [0, 9])
@@ -199,10 +203,10 @@ def test_model_that_is_not_ready_is_exported_on_request(application, tmp_path, q
 def test_model_that_predicts_one_verdict_has_a_warning():
     rows = {"OK": {"recall": 1.0, "pictures": 3}, "NG": {"recall": 0.0, "pictures": 9}}
     metrics = {"accuracy": 0.25, "per_class": rows}
-    assert "other than OK (25% of the images are correct)" in export_texts.weakness_text(metrics)
+    assert "other than OK (25% of the images are correct)" in settings_texts.weakness_text(metrics)
     rows["NG"]["recall"] = 0.1
-    assert export_texts.weakness_text(metrics) == ""
-    assert export_texts.weakness_text({"accuracy": 1.0, "per_class": {"OK": {"recall": 1.0, "pictures": 3}}}) == ""
+    assert settings_texts.weakness_text(metrics) == ""
+    assert settings_texts.weakness_text({"accuracy": 1.0, "per_class": {"OK": {"recall": 1.0, "pictures": 3}}}) == ""
 
 
 def test_content_scrolls_where_the_screen_has_no_room(qtbot):

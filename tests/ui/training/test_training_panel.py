@@ -15,8 +15,8 @@ from tests.session.stored_result import store_result, stored_result
 from tests.ui.training.run_events import METRICS, STARTED, live, steps, without_trainer
 from workbench.core.messages import Message
 from workbench.core.runs.events import Evaluated, Failed, Finished, Preview, Progress, Started, Trouble, encode
+from workbench.core.runs.gpu_facts import GpuSample, SystemSample
 from workbench.core.runs.run import create_run
-from workbench.core.runs.system_stats import GpuSample, SystemSample
 from workbench.core.runs.training_settings import request
 from workbench.inference.io.image_io import write_png
 from workbench.inference.predictor import Prediction
@@ -223,7 +223,7 @@ def controls(qtbot, application):
     controls.clicked = []
     controls.train_clicked.connect(lambda: controls.clicked.append("train"))
     controls.export_clicked.connect(lambda: controls.clicked.append("export"))
-    controls.show_export(True, False)
+    controls.show_export(True, False, "UNet 17:03")
     controls.show_state("running", "")
     controls.line.show()
     return controls
@@ -240,9 +240,9 @@ def test_click_on_stop_does_not_hit_the_button_that_takes_its_place(controls):
 
 
 def test_click_on_cancel_export_does_not_start_another(controls):
-    controls.show_export(True, True)
+    controls.show_export(True, True, "UNet 17:03")
     QTest.mousePress(controls.export, Qt.MouseButton.LeftButton)
-    controls.show_export(True, False)
+    controls.show_export(True, False, "UNet 17:03")
     QTest.mouseRelease(controls.export, Qt.MouseButton.LeftButton)
     assert controls.clicked == [] and not controls.export.isDown()
     controls.export.click()  # as keys do
@@ -270,7 +270,7 @@ def test_start_that_is_refused_leaves_the_status_of_the_shown_run(opened, old_ru
 
 
 def test_run_that_was_stopped_early_does_not_replace_the_best_one(opened, old_run, qtbot):
-    """Predictions, export and the next step use the best run; a message states it. The user can select the other."""
+    """Predictions, export and the next step use the best run; a message states it. The user can choose the other."""
     training, panel, runs = opened.services.training, opened.window.training, opened.services.run_list
     stopped = create_run(opened.services.session.project, request("unet", minutes=10, device="cpu"))
     ending = Finished(time=3, why="stopped")
@@ -279,8 +279,6 @@ def test_run_that_was_stopped_early_does_not_replace_the_best_one(opened, old_ru
         run.best.mkdir()
         for name in ("model.json", "network.onnx"):
             (run.best / name).write_text("{}")
-    messages = []
-    panel.view.messaged.connect(lambda *message: messages.append(message))
     live(opened)
     training.run = stopped
     training.state_changed.emit()
@@ -288,8 +286,10 @@ def test_run_that_was_stopped_early_does_not_replace_the_best_one(opened, old_ru
     with qtbot.waitSignal(runs.listed, timeout=10_000):
         training._end(ending)
     assert opened.window.overlay.run.name == runs.in_use.name == old_run.name
-    assert [kind for kind, *_ in messages] == ["info"] and "stopped early" in messages[0][1]
+    assert any("stopped early" in text for text in opened.window.messages.texts)
     panel.runs.activated.emit(panel.runs.findData(stopped.name))
+    assert opened.window.overlay.run.name == runs.in_use.name == old_run.name  # only its curves are shown
+    runs.choose(stopped)
     assert opened.window.overlay.run.name == runs.in_use.name == stopped.name
 
 

@@ -16,8 +16,8 @@ from PySide6.QtWidgets import (
 )
 
 from workbench.ui.actions.shortcut_changes import ShortcutsDialog
-from workbench.ui.widgets.collapsible_section import CollapsibleSection
 from workbench.ui.widgets.keyboard import EDITORS
+from workbench.ui.widgets.text_labels import CollapsibleSection
 
 K, M = Qt.Key, Qt.KeyboardModifier
 NEW = "lot1/new.png"

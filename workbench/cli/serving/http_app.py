@@ -29,14 +29,15 @@ from workbench.cli.serving.request_guard import RequestGuard, check_name, check_
 from workbench.cli.serving.request_handler import RequestHandler, ResultCallback
 from workbench.cli.serving.responses import (
     HEADERS,
+    MEDIA_TYPE,
     MEDIA_TYPES,
+    Counters,
     Extra,
     HttpError,
     Limits,
     choose_form,
     error_response,
 )
-from workbench.cli.serving.server_metrics import MEDIA_TYPE, Counters
 from workbench.inference.model_settings import ModelSettings
 from workbench.inference.predictor import Engine
 

@@ -15,9 +15,8 @@ from typing import Any
 from starlette.datastructures import Headers
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from workbench.cli.serving.connection import MAX_HEADER
-from workbench.cli.serving.responses import HttpError, error_response
-from workbench.cli.serving.server_metrics import Counters
+from workbench.cli.serving.http_server import MAX_HEADER
+from workbench.cli.serving.responses import Counters, HttpError, error_response
 from workbench.cli.sinks.sink_base import ERROR, NG, OK
 from workbench.inference.batch.results_log import is_result_name
 

@@ -18,12 +18,11 @@ from typing import Any
 
 from workbench.cli.serving.http_app import create_application
 from workbench.cli.serving.http_server import Server, announce
-from workbench.cli.serving.responses import Limits
-from workbench.cli.serving.server_metrics import WIDTH, Counters
+from workbench.cli.serving.responses import WIDTH, Counters, Limits
 from workbench.cli.sinks.result_outputs import ServeOutputs, SinkPlan
 from workbench.core.runs.launch import SAFE_PATH, is_frozen
+from workbench.inference.cpu_environment import keep_freed_memory
 from workbench.inference.predictor import Predictor
-from workbench.inference.process_memory import keep_freed_memory
 
 _SPAWN = multiprocessing.get_context("spawn")  # a network's threads do not survive a fork
 _EARLY_EXIT_SECONDS = 10.0  # a process that ends within them, and three before it, is not replaced

@@ -13,7 +13,7 @@ from typing import Any
 
 from workbench.cli.sinks.sink_base import Record, Sink, json_line
 from workbench.cli.verb_runner import WrongUse
-from workbench.inference.io.atomic_write import replace_path, sync
+from workbench.inference.io.file_access import replace_path, sync
 from workbench.inference.text_safety import csv_rows
 from workbench.inference.verdict_rule import unlike_text
 

@@ -11,8 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from workbench.cli.sinks.sink_base import ERROR, NG, OK, Record, Sink, json_line
-from workbench.inference.io.atomic_write import sweep, write_atomic
-from workbench.inference.io.file_access import remove_file
+from workbench.inference.io.file_access import remove_file, sweep, write_atomic
 
 _MIN_AGE = 60.0  # seconds after which another process has ended writing a marker, or was killed
 

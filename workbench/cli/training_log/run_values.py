@@ -21,11 +21,10 @@ from typing import Any
 
 from workbench.core.problems import Problem
 from workbench.core.runs.events import Evaluated, Event, Failed, Finished, Started, Step, Trouble, decode
-from workbench.core.runs.run import Run
+from workbench.core.runs.gpu_facts import GpuSample, SystemSample, decode_sample
+from workbench.core.runs.launch import is_training
+from workbench.core.runs.run import Run, RunName
 from workbench.core.runs.run_history import LineTail, machine_path
-from workbench.core.runs.run_lock import is_training
-from workbench.core.runs.run_name import RunName
-from workbench.core.runs.system_stats import GpuSample, SystemSample, decode_sample
 from workbench.core.runs.training_settings import concerns
 
 _RENAMED = {"rate": "learning_rate", "grad_norm": "gradient_norm", "skipped": "skipped_steps"}

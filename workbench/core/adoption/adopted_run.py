@@ -14,8 +14,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from workbench.core.adoption.adapter_process import adapt_file
-from workbench.core.adoption.adoption_options import AdoptionOptions
+from workbench.core.adoption.adapter_graph import adapt_file
+from workbench.core.adoption.network_file import AdoptionOptions
 from workbench.core.messages import Message
 from workbench.core.problems import BadSettings, CannotWrite, ModelFileRefused, Problem
 from workbench.core.project.grouping import group
@@ -23,13 +23,12 @@ from workbench.core.project.project import ClassInfo, Project, matching_class
 from workbench.core.project.storage import write_json
 from workbench.core.runs.dataset import Dataset, add_items
 from workbench.core.runs.events import Finished, encode
+from workbench.core.runs.good_images import present_dataset
 from workbench.core.runs.network_process import NetworkCancelled
 from workbench.core.runs.onnx_files import NetworkRefused
 from workbench.core.runs.run import Run, new_run_folder, write_settings
 from workbench.core.runs.training_settings import TrainingSettings
-from workbench.inference.io.atomic_write import make_folder, write_atomic
-from workbench.inference.io.file_access import discard_tree
-from workbench.inference.io.regular_files import read_regular
+from workbench.inference.io.file_access import discard_tree, make_folder, read_regular, write_atomic
 from workbench.inference.model_settings import MODEL_FILE, ClassSettings, ModelSettings, SettingsError, save_settings
 
 NETWORK_FILE = "network.onnx"
@@ -100,14 +99,14 @@ def adopt(
 
 
 def refresh_dataset(project: Project, run: Run) -> Dataset:
-    """Return the dataset of a run. Of an adopted one, renew the test images from the present labels before.
+    """Return the dataset of a run. Of an adopted one, and of one of good images, renew its test images first.
 
     Reads labels: not for the GUI thread. A run that cannot be written keeps its earlier list. Raises RunBroken.
     """
     before = run.dataset()
-    if not run.adopted:
+    if not run.complete:
         return before
-    now = _dataset(project, before.classes)
+    now = _dataset(project, before.classes) if run.adopted else present_dataset(project, before)
     if now != before:
         with contextlib.suppress(Problem, OSError):
             write_json(run.dataset_path, now.model_dump(mode="json"), root=run.project_root)

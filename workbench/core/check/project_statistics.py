@@ -13,9 +13,8 @@ from workbench.core import problems
 from workbench.core.images.image_files import image_size
 from workbench.core.project import annotation
 from workbench.core.project.project import DONT_CARE, NOT_LABELED, Project
-from workbench.core.runs.dataset import collect
+from workbench.core.runs.dataset import LabelKind, collect
 from workbench.core.runs.held_out import SPLITS
-from workbench.core.runs.settings_overrides import Model
 from workbench.inference.components import measure
 from workbench.inference.io.opencv import cv2
 from workbench.inference.text_safety import REGION_DEFINITIONS, csv_metadata, csv_table
@@ -154,7 +153,7 @@ def _add_mask(result: ProjectStatistics, by_id: dict[int, ClassStatistics], key:
 
 def _add_splits(project: Project, result: ProjectStatistics, by_id: dict[int, ClassStatistics]) -> None:
     """Add the splits of the next training of each model that can currently be trained."""
-    for model in get_args(Model):
+    for model in get_args(LabelKind):
         try:
             dataset = collect(project, model)
         except problems.Problem:

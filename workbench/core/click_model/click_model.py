@@ -25,7 +25,7 @@ from workbench.core.click_model.model_interface import (
 from workbench.core.geometry.drawing import NOTHING, Rect
 from workbench.core.geometry.selection import Point, Selection, levels_of
 from workbench.core.problems import ClickModelChanged, TooManyPoints
-from workbench.core.runs.child_network import Tensor
+from workbench.core.runs.network_process import Tensor
 from workbench.inference.io.opencv import cv2
 from workbench.inference.io.tiff_regions import ImageArray
 

@@ -27,8 +27,7 @@ import numpy as np
 
 from workbench.core.messages import Message
 from workbench.core.problems import ClickModelRefused
-from workbench.core.runs.child_network import NUMPY_TYPES, ChildNetwork, Tensor
-from workbench.core.runs.network_process import NetworkCancelled
+from workbench.core.runs.network_process import NUMPY_TYPES, ChildNetwork, NetworkCancelled, Tensor
 from workbench.core.runs.onnx_files import NetworkRefused, network_stamp
 
 PIXEL_VALUES = ("auto", "normalized", "255", "1")  # meaning of the encoder's input; "auto": as its interface implies

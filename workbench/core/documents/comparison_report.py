@@ -7,8 +7,7 @@ from datetime import datetime
 
 from workbench.core.documents import metric_tables
 from workbench.core.documents.document import Block, Document, ImagePairs, Paragraph, Points, Section, Table
-from workbench.core.documents.report_content import subtitle
-from workbench.core.documents.report_images import MOST, ReportImages
+from workbench.core.documents.report_content import MOST, ReportImages, subtitle
 from workbench.core.evaluation import figure_texts
 from workbench.core.evaluation.evaluation_comparison import (
     EvaluationComparison,

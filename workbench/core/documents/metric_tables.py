@@ -13,8 +13,7 @@ from workbench.core.evaluation.figure_texts import NOTHING
 from workbench.core.evaluation.figures import Figure, Figures, Scope
 from workbench.core.evaluation.intervals import MIN_PARTS
 from workbench.core.evaluation.split_evaluation import MaskEvaluation, SplitEvaluation, VerdictSplitEvaluation
-from workbench.core.messages import Message
-from workbench.core.metric_units import metric_unit
+from workbench.core.messages import Message, metric_unit
 from workbench.inference.model_settings import UNSURE
 
 _SCOPES = {"any": "card.scope_any", "mean": "card.scope_mean"}

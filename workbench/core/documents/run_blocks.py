@@ -12,8 +12,7 @@ from workbench.core.documents.metric_tables import rounded_area, split_name
 from workbench.core.evaluation.expectation import expectation_of
 from workbench.core.evaluation.operating_point import OperatingPointOrigin
 from workbench.core.json_files import load_object
-from workbench.core.messages import Message, join, recognize
-from workbench.core.metric_units import metric_unit
+from workbench.core.messages import Message, join, metric_unit, recognize
 from workbench.core.problems import RunBroken
 from workbench.core.runs.dataset import Dataset
 from workbench.core.runs.events import Finished
@@ -135,19 +134,22 @@ def settings_blocks(run: Run, *, only: Collection[str] | None = None) -> list[Bl
         for key in values
         if key in settings.reasons and (only is None or key in only)
     ]
-    model = {"unet": "UNet", "resnet": "ResNet"}[settings.model]
+    model = {"unet": "UNet", "resnet": "ResNet"}.get(settings.model, "")
     fields = {"model": model, "quality": _value(settings.quality), "seed": settings.seed}
-    if settings.epochs:
+    ending = run.ending()
+    texts: list[str]
+    if settings.model == "good":
+        texts = [Message("good.card")]
+    elif settings.epochs:
         texts = [Message("card.trained_epochs", n=settings.epochs, **fields)]
     else:
         texts = [Message("card.trained_minutes", n=f"{settings.minutes:g}", **fields)]
-    ending = run.ending()
-    if isinstance(ending, Finished) and "steps" in ending.result:
+    if isinstance(ending, Finished) and ending.result.get("steps"):
         n, m = ending.result["steps"], f"{ending.result.get('seconds', 0) / 60:.1f}"
         done = ending.why == "done"
         texts.append(Message("card.steps", n=n, m=m) if done else Message("card.steps_stopped", n=n, m=m))
-        if fitted := ending.result.get("fitted"):
-            texts.append(recognize(fitted))
+    if isinstance(ending, Finished) and (fitted := ending.result.get("fitted")):
+        texts.append(recognize(fitted))
     head = [Message("card.setting"), Message("card.value"), Message("card.reason")]
     summary = Paragraph(join("list.sentences", texts))
     return [summary, Table(head, rows)] if rows else [summary]

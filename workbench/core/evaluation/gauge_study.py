@@ -25,7 +25,6 @@ from workbench.core.evaluation.intervals import kappa, kappa_interval, share_int
 from workbench.core.images import image_files
 from workbench.core.json_files import load_versioned
 from workbench.core.messages import Message
-from workbench.core.names import as_text
 from workbench.core.problems import GaugeUnusable, InspectorsUnreadable, Problem, RunBroken
 from workbench.core.project.formats.base import is_good, reason
 from workbench.core.project.formats.text_files import decode_text
@@ -35,6 +34,7 @@ from workbench.core.project.storage import write_json
 from workbench.core.runs.model_lookup import open_predictor
 from workbench.core.runs.run import Run
 from workbench.core.stored_model import StoredModel
+from workbench.core.text_patterns import as_text
 from workbench.inference.batch.input_paths import collect_images
 from workbench.inference.io.json_io import read_file
 from workbench.inference.model_settings import UNSURE, ModelSettings, settings_hash

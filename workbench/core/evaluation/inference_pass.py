@@ -26,15 +26,13 @@ from workbench.core.images.image_files import image_size, read
 from workbench.core.messages import Message
 from workbench.core.problems import MaskBroken, Problem
 from workbench.core.project import annotation
-from workbench.core.project.project import Project
+from workbench.core.project.project import DONT_CARE, Project
 from workbench.core.project.storage import check_links, file_stamp, leads_outside, write_bytes
 from workbench.core.runs.dataset import Item
 from workbench.core.runs.model_lookup import open_predictor
 from workbench.core.runs.run import Run
-from workbench.inference.io.atomic_write import make_folder
-from workbench.inference.io.file_access import discard_tree
+from workbench.inference.io.file_access import discard_tree, make_folder, read_regular
 from workbench.inference.io.json_io import parse_json
-from workbench.inference.io.regular_files import read_regular
 from workbench.inference.model_settings import ModelSettings, settings_text
 from workbench.inference.predictor import PredictionCancelled, Predictor
 
@@ -198,6 +196,9 @@ class InferencePass:
         predictor: Predictor | None = None,
         class_ids: np.ndarray | None = None,
     ) -> None:
+        if class_ids is None and run.good_path.exists():  # fitted to no class: any defect is the one that it predicts
+            ids = np.arange(256)
+            class_ids = np.where((ids > 0) & (ids < DONT_CARE), settings.classes[0].id, ids).astype(np.uint8)
         self._project, self._run, self._settings, self._class_ids = project, run, settings, class_ids
         self._predictor = predictor
         self._cache = PredictionCache(project, run, settings) if predictor is None else None

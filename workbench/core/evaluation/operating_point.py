@@ -20,8 +20,8 @@ from workbench.core.messages import Message
 from workbench.core.problems import CannotWrite, RunBroken, RunUnusable
 from workbench.core.project.storage import write_json
 from workbench.core.runs.dataset import Dataset
+from workbench.core.runs.launch import is_training
 from workbench.core.runs.run import Run
-from workbench.core.runs.run_lock import is_training
 from workbench.inference.io.file_access import remove_file
 from workbench.inference.model_settings import MODEL_FILE, ModelSettings, SettingsError, load_settings, save_settings
 from workbench.inference.verdict_rule import VerdictRule

@@ -123,25 +123,32 @@ def _enough(count: int, share: float) -> bool:
 
 
 def _within_budget(good: Sequence[ScoredImage], share: float) -> float:
-    """Return the mass threshold that at most `share` of new good images exceed on average.
-
-    Each part has the same weight, and the part to come has one more, above all scores. With one image per part this is
-    the ceil((n + 1)(1 - share))-th smallest score. With too few parts each image counts as a part, so that the budget
-    holds for images of these parts only; with too few images the threshold is a tenth above the greatest score.
-    """
+    """Return the mass threshold that at most `share` of new good images exceed on average, see `conformal_limit`."""
     if not good:
         return 0.0
     scores = np.array([image.score for image in good])
-    if not _enough(len(good), share):
-        return round_mass(_ABOVE_GREATEST * float(scores.max()))
-    names = [image.group for image in good]
+    limit = conformal_limit(scores, [image.group for image in good], share)
+    return round_mass(limit) if limit > scores.max() else _above(scores, limit)
+
+
+def conformal_limit(scores: np.ndarray, names: Sequence[str], share: float) -> float:
+    """Return the score that at most `share` of new images exceed on average.
+
+    Each part has the same weight, and the part to come has one more, above all scores. With one image per part this is
+    the ceil((n + 1)(1 - share))-th smallest score. With too few parts each image counts as a part, so that the budget
+    holds for images of these parts only; with too few images the limit is a tenth above the greatest score.
+
+    scores: float64 (n,), of images. names: of their parts.
+    """
+    if not _enough(len(scores), share):
+        return _ABOVE_GREATEST * float(scores.max())
     if not _enough(len(set(names)), share):
-        names = [str(number) for number in range(len(good))]
+        names = [str(number) for number in range(len(scores))]
     sizes = Counter(names)
     order = np.argsort(scores, kind="stable")
     weights = np.cumsum(np.array([1 / sizes[name] for name in names])[order])
     enough = np.flatnonzero(weights >= (len(sizes) + 1) * (1 - share) - 1e-9)
-    return _above(scores, float(scores[order[enough[0]]]))
+    return float(scores[order[enough[0]]])
 
 
 def _of_least_cost(images: Sequence[ScoredImage], ratio: float) -> float:

@@ -1,16 +1,22 @@
-"""Image files: size without decoding, pixels, previews, thumbnails, and copies stored as displayed."""
+"""Image files: size without decoding, pixels, previews, thumbnails, and copies stored as displayed.
+
+Image files of kinds that are not read, and the programs that convert them.
+"""
 
 from __future__ import annotations
 
 import shutil
-from pathlib import Path
+from collections import Counter
+from collections.abc import Iterable
+from pathlib import Path, PurePosixPath
 from typing import BinaryIO
 
 import numpy as np
 
+from workbench.core.messages import Message
 from workbench.core.problems import ImageBroken
-from workbench.inference.io import file_access, size_limits
-from workbench.inference.io.atomic_write import replacing
+from workbench.inference.io import file_access, image_io
+from workbench.inference.io.file_access import replacing
 from workbench.inference.io.image_io import (
     IMAGE_SUFFIXES,
     ReadError,
@@ -23,6 +29,32 @@ from workbench.inference.io.image_io import (
 from workbench.inference.io.opencv import cv2
 from workbench.inference.io.tiff_regions import ImageArray, NotByRegion, TiffImage, tiff_pages, tiff_size
 from workbench.inference.overlay_drawing import to_display
+
+# Suffixes of one kind, and a program that converts them to PNG.
+_CONVERTERS: tuple[tuple[str, str], ...] = (
+    (".heic .heif .avif .jxl .psd .tga .ico .exr .hdr .dds .pcx", "ImageMagick (magick mogrify -format png)"),
+    (".dcm .dicom", "ImageJ"),
+    (".nii .nrrd .mha .czi .lif .nd2 .oib .vsi .svs .ndpi .mrxs", "ImageJ with Bio-Formats"),
+    (".nef .cr2 .cr3 .arw .dng .orf .rw2 .raf .pef", "darktable"),
+    (".gif .apng .webm .mp4 .avi .mov .mkv .wmv", "ffmpeg"),
+    (".svg .pdf .eps .ai", "Inkscape"),
+    (".raw .bin .img", "ImageJ (File > Import > Raw)"),
+)
+_PROGRAMS = {suffix: program for suffixes, program in _CONVERTERS for suffix in suffixes.split()}
+
+
+def count_unused(names: Iterable[str]) -> Counter[str]:
+    """Return the number of image files that are not read, by their suffix in lower case."""
+    return Counter(suffix for name in names if (suffix := PurePosixPath(name).suffix.lower()) in _PROGRAMS)
+
+
+def unused_texts(counts: Counter[str]) -> list[str]:
+    """Return a sentence for each suffix of `counts`, with a program that converts such files."""
+    return [
+        Message("images.unused", n=count, suffix=suffix, program=_PROGRAMS[suffix])
+        for suffix, count in counts.most_common()
+    ]
+
 
 __all__ = [
     "IMAGE_SUFFIXES",
@@ -89,7 +121,7 @@ def _by_region(path: Path, page: int = 0) -> TiffImage | None:
         size = tiff_size(path, page)
         if size is None or size[0] * size[1] < MIN_REGION_PIXELS:
             return None
-        too_large = size_limits.size_problem(*size)
+        too_large = image_io.size_problem(*size)
         if too_large:
             raise ImageBroken(path=str(path), why=too_large)
         return TiffImage(path, page)

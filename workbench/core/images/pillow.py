@@ -1,4 +1,4 @@
-"""Import of Pillow without its limit of pixels: the limits of `inference.io.size_limits` are checked instead.
+"""Import of Pillow without its limit of pixels: the limits of `inference.io.image_io` are checked instead.
 
 The other modules of `core` import `Image` from here, in the function that uses it.
 """

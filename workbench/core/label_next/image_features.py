@@ -20,7 +20,7 @@ import numpy as np
 from workbench.core.geometry.drawing import Rect
 from workbench.core.label_next.label_issues import LabelIssue, issue_from_json, issue_to_json
 from workbench.core.label_next.uncertainty import RegionCertainty
-from workbench.core.project.cache_database import from_column, is_damage, open_shared, remove, to_column
+from workbench.core.project.storage import from_column, is_damage, open_shared, remove, to_column
 from workbench.inference.io.json_io import parse_json
 from workbench.inference.io.opencv import cv2
 

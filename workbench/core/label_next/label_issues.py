@@ -141,7 +141,7 @@ def _prediction_issues(
                 continue  # mostly not labeled
             if not near[window][inside].any():
                 issues.append(replace(found, bits=pack_bits(inside)))
-            else:
+            elif len(settings.classes) > 1:  # a model of one class does not distinguish classes
                 issues += _other_class(found, labels_below, inside, label)
     return issues
 

@@ -31,6 +31,7 @@ MAX_EXAMPLES = 50  # regions of one labeled image
 _RIDGE = 0.3  # added to the correlation matrix: the responses of neighboring scales are highly correlated
 _RIM, _RIM_WEIGHT = 3, 0.6  # cells at the border that are compared among themselves; the border itself stands out
 _LEAST_INNER = 50  # cells; an image with fewer has no rim
+_MODEL_CELL = 8  # pixels of the image: side of the squares in which probabilities are averaged
 _SEPARATION = 8  # cells between two spots
 _LEAST_STRENGTH = 1.5  # times the median of the image
 _ALIGNED, _LEAST_ALIGNED = 0.7, 3  # correlation of images that show the same place, and how many are needed
@@ -182,7 +183,20 @@ def find_spots(
     others: other images of the project; only those that show the same part at the same place are used. examples:
     directions of labeled defects, as of `example_directions`.
     """
-    strength = _strengths(_without_shared(features, others), features.rim, examples)
+    return _strongest(features, _strengths(_without_shared(features, others), features.rim, examples), count)
+
+
+def model_spots(probabilities: np.ndarray, *, count: int = COUNT) -> tuple[Spot, ...]:
+    """Return the spots that a model finds most probable. probabilities: float32 (H, W), of any defect."""
+    height, width = probabilities.shape
+    rows, columns = (max(1, side // _MODEL_CELL) for side in (height, width))
+    strength = cv2.resize(probabilities, (columns, rows), interpolation=cv2.INTER_AREA)
+    strength = strength / max(float(np.median(strength)), 1e-6)
+    return _strongest(CellFeatures(strength, width, height, width / columns, height / rows), strength, count)
+
+
+def _strongest(features: CellFeatures, strength: np.ndarray, count: int) -> tuple[Spot, ...]:
+    """Return the strongest cells that are apart from each other. strength: by cell, changed here."""
     radius = max(1, round(_SEPARATION / 2 * (features.cell_width + features.cell_height) / 2))
     spots: list[Spot] = []
     rows, columns = np.indices(strength.shape)

@@ -1,4 +1,6 @@
-"""Search for spots in the images of a project, with its other images and its labels as references."""
+"""Search for spots in the images of a project: by a model of good images, else with its other images and its labels as
+references.
+"""
 
 from __future__ import annotations
 
@@ -17,12 +19,16 @@ from workbench.core.label_next.spot_detection import (
     cell_features,
     example_directions,
     find_spots,
+    model_spots,
 )
 from workbench.core.problems import Problem
 from workbench.core.project import annotation
 from workbench.core.project.project import DONT_CARE, Project
 from workbench.core.project.storage import file_stamp
+from workbench.core.runs.model_lookup import open_predictor
+from workbench.core.runs.run import Run
 from workbench.inference.io.tiff_regions import ImageArray
+from workbench.inference.predictor import PredictionCancelled
 
 REFERENCES = 8  # other images that an image is compared with
 EXAMPLES = 8  # labeled images whose defects are used
@@ -30,10 +36,14 @@ _CANDIDATES = 32  # images of which those of the same size become references
 
 
 class SpotSearch:
-    """Search that computes each reference and each labeled image once. Not thread-safe."""
+    """Search that computes each reference and each labeled image once. Not thread-safe.
 
-    def __init__(self, project: Project, keys: Sequence[str]) -> None:
-        self.keys = list(keys)
+    model: run of good images whose probabilities are used instead. Raises SettingsError, EngineError.
+    """
+
+    def __init__(self, project: Project, keys: Sequence[str], model: Run | None = None) -> None:
+        self.keys, self.model = list(keys), model
+        self._predictor = None if model is None else open_predictor(model.best)
         self._project = project
         self._candidates = spread_keys(self.keys)[:_CANDIDATES] if keys else []
         self._sizes: dict[str, tuple[int, int]] = {}
@@ -55,6 +65,12 @@ class SpotSearch:
         ImageBroken.
         """
         pixels = image_files.read_displayed(self._project.image_path(key)) if image is None else image
+        if self._predictor is not None:
+            try:
+                probabilities = self._predictor.probabilities(pixels, cancelled=cancelled)
+            except PredictionCancelled:
+                return ()
+            return model_spots(probabilities[1], count=count)
         height, width = pixels.shape[:2]
         others = []
         for other in self._alike(key, (width, height)):

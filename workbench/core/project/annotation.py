@@ -1,4 +1,7 @@
-"""Label of one image: its mask (class ids, one byte per pixel) and its note (verdict, status, history)."""
+"""Label of one image: its mask (class ids, one byte per pixel) and its note (verdict, status, history).
+
+Labels of a project as they are compared with those of another project: mask, note and time of the last change.
+"""
 
 from __future__ import annotations
 
@@ -6,7 +9,10 @@ import errno
 import getpass
 import io
 import json
+import os
 import time
+from dataclasses import dataclass
+from datetime import datetime
 from pathlib import Path
 from typing import Any, Literal
 
@@ -19,10 +25,11 @@ from workbench.core.messages import Message
 from workbench.core.project import label_transaction, storage
 from workbench.core.project.label_transaction import Kind, KnownFiles
 from workbench.core.project.project import BACKGROUND, DONT_CARE, MAX_CLASS_ID, NOT_LABELED, ClassInfo, Project
+from workbench.core.project.sources import walk
 from workbench.core.stored_model import StoredModel
-from workbench.inference.io import file_access, size_limits
+from workbench.inference.io import file_access, image_io
+from workbench.inference.io.file_access import open_regular
 from workbench.inference.io.opencv import cv2
-from workbench.inference.io.regular_files import open_regular
 
 Status = Literal["new", "started", "done"]
 Split = Literal["train", "val", "test"]
@@ -241,7 +248,7 @@ def read_mask(path: Path, size: tuple[int, int] | None = None) -> np.ndarray:
                 )
             if file.mode not in ("1", "P", "L"):
                 raise problems.MaskBroken(path=str(path), why=Message("mask.not_ids", mode=file.mode))
-            too_large = size_limits.size_problem(width, height, width * height)
+            too_large = image_io.size_problem(width, height, width * height)
             if too_large:
                 raise problems.MaskBroken(path=str(path), why=too_large)
             return np.array(file, dtype=np.uint8, order="C")
@@ -314,3 +321,73 @@ def _user_name() -> str:
         return getpass.getuser()
     except (KeyError, OSError, ImportError):
         return "unknown"
+
+
+@dataclass
+class ProjectLabel:
+    """Label of an image in one of two projects. mask: uint8 (h, w) with the ids of the project that is merged into.
+
+    changed: time of the last change of its files, seconds since 1970.
+    """
+
+    note: Note
+    mask: np.ndarray | None
+    changed: float
+
+    @classmethod
+    def load(cls, project: Project, key: str, ids: dict[int, int] | None = None) -> ProjectLabel:
+        """Load mask and note of an image. ids: ids of classes to replace.
+
+        Raises MaskBroken, MaskWrongSize, MaskUnknownClass, NoteBroken and NoteTooNew.
+        """
+        note, mask = load_note(project, key), load_mask(project, key)
+        if mask is not None and ids:
+            table = np.arange(256, dtype=np.uint8)
+            for old, new in ids.items():
+                table[old] = new
+            mask = table[mask]
+        return cls(note, mask, max(_modified(project.mask_path(key)), _modified(project.note_path(key))))
+
+    @property
+    def empty(self) -> bool:
+        painted = self.mask is not None and bool(self.mask.any())
+        return not painted and self.note.verdict is None and self.note.status == "new"
+
+    def equals(self, other: ProjectLabel) -> bool:
+        """Return True if pixels, verdict and status are equal; a missing mask equals an empty one."""
+        fields = ("verdict", "status", "explicit_background")
+        if any(getattr(self.note, name) != getattr(other.note, name) for name in fields):
+            return False
+        if self.mask is None or other.mask is None:
+            return not any(label.mask is not None and label.mask.any() for label in (self, other))
+        return np.array_equal(self.mask, other.mask)
+
+    def last_change(self) -> float:
+        """Return the time of the last change, seconds since 1970: from the history, else of the files."""
+        try:
+            return datetime.fromisoformat(self.note.history[-1].when).timestamp()
+        except (IndexError, ValueError, OverflowError, OSError):
+            return self.changed
+
+
+def has_label_files(project: Project, key: str) -> bool:
+    return os.path.exists(project.mask_path(key)) or os.path.exists(project.note_path(key))
+
+
+def labeled_keys(project: Project) -> list[str]:
+    """Return the sorted keys of all masks and notes, also of images that are not available."""
+    return sorted(
+        {
+            relative.removesuffix(suffix)
+            for folder, suffix in (("masks", ".png"), ("notes", ".json"))
+            for relative, _ in walk(project.root / folder)
+            if relative.endswith(suffix)
+        }
+    )
+
+
+def _modified(path: Path) -> float:
+    try:
+        return os.stat(path).st_mtime
+    except OSError:
+        return 0.0

@@ -28,8 +28,7 @@ from workbench.core.project.file_transaction import (
     changes,
     new_name,
 )
-from workbench.core.project.image_index import ImageIndex
-from workbench.core.project.image_row import Numbers, walk_stamps
+from workbench.core.project.image_row import ImageIndex, Numbers, walk_stamps
 from workbench.core.project.project import BACKGROUND, MAX_CLASS_ID, NOT_LABELED, ClassInfo, Project, ProjectFile
 from workbench.core.project.storage import check_links, copy_file, file_stamp, move_file
 from workbench.inference.io.file_access import remove_file

@@ -14,6 +14,7 @@ from workbench.core import problems
 from workbench.core.images.image_files import image_size
 from workbench.core.messages import Message
 from workbench.core.project import annotation
+from workbench.core.project.annotation import has_label_files
 from workbench.core.project.formats.base import comparable
 from workbench.core.project.formats.coco import CocoWriter
 from workbench.core.project.formats.cvat import CvatWriter
@@ -49,7 +50,6 @@ from workbench.core.project.formats.mask_export import (
 from workbench.core.project.formats.mask_values import write_list
 from workbench.core.project.formats.yolo import YoloBoxWriter, YoloWriter
 from workbench.core.project.project import Project
-from workbench.core.project.project_labels import has_label_files
 
 _SHOWN, _LONGEST = 10, 60  # changed names in a sentence, characters of each
 

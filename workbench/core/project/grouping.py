@@ -19,7 +19,7 @@ from workbench.core.messages import Message
 from workbench.core.problems import BadGrouping
 from workbench.core.project import annotation
 from workbench.core.project.project import Grouping, Project
-from workbench.inference.io.regular_files import read_regular
+from workbench.inference.io.file_access import read_regular
 
 _SEARCH_TIMEOUT = 1.0  # seconds of CPU time for one name; ordinary patterns take microseconds
 _TOTAL_TIMEOUT = 5.0  # seconds for all slow names together

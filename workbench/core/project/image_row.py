@@ -1,19 +1,31 @@
-"""Data of one image for lists and searches, read from its files, and the stamps that show changes of the files."""
+"""Data of one image for lists and searches, read from its files, and the stamps that show changes of the files.
+
+Cache of image and label data, so that a list of 100,000 images needs no file to be opened.
+
+It is the SQLite database `.cache/index.sqlite` and may be deleted at any time: missing, stale (size or time of a file
+differs) or broken rows are read again from the files. Use `with_index`, which recovers from any database error.
+"""
 
 from __future__ import annotations
 
 import contextlib
-from dataclasses import dataclass
+import functools
+import json
+import sqlite3
+import zlib
+from collections.abc import Callable, Container, Iterator, Mapping
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
 
 from workbench.core.images.image_files import image_size
-from workbench.core.problems import Problem
+from workbench.core.messages import Message
+from workbench.core.problems import IndexRebuilt, Problem
 from workbench.core.project import annotation
 from workbench.core.project.project import Project
 from workbench.core.project.sources import walk
-from workbench.core.project.storage import file_stamp
+from workbench.core.project.storage import file_stamp, from_column, is_damage, open_shared, remove, to_column
 from workbench.inference.io.opencv import cv2
 
 Numbers = tuple[tuple[int, int], ...]  # (class id, number)
@@ -110,3 +122,254 @@ def walk_stamps(folder: Path, target: dict[str, str] | None = None, prefix: str 
             state = entry.stat()
             stamps[prefix + relative] = f"{state.st_size}:{state.st_mtime_ns}"
     return stamps
+
+
+VERSION = 3
+_COLUMNS = 'key, width, height, status, verdict, counts, masked, broken, regions, "group", date'
+_SCHEMA = f"""
+CREATE TABLE IF NOT EXISTS pictures (
+  key TEXT PRIMARY KEY, {_COLUMNS.partition(", ")[2]}, stamp TEXT, place INTEGER, sum INTEGER) WITHOUT ROWID;
+CREATE INDEX IF NOT EXISTS by_place ON pictures (place, key);
+CREATE TABLE IF NOT EXISTS scores (key TEXT PRIMARY KEY, score REAL) WITHOUT ROWID;
+"""
+_STORED = [*_COLUMNS.split(", "), "stamp", "place", "sum"]
+_INSERT = f"INSERT OR REPLACE INTO pictures ({', '.join(_STORED)}) VALUES ({', '.join('?' * len(_STORED))})"
+_FILES = ("index.sqlite", "index.sqlite-wal", "index.sqlite-shm")
+_LOCK_TIMEOUT = 10.0  # seconds to wait for another process that writes
+_BATCH_SIZE = 200  # rows per commit
+
+
+class ImageIndex:
+    """Rows of a project's images. Use one object per thread."""
+
+    def __init__(self, project: Project, *, memory: bool = False, lock_timeout: float = _LOCK_TIMEOUT) -> None:
+        """Open the database. memory: keep the rows in memory only. Raises sqlite3.Error, OSError."""
+        self.project = project
+        self._pending: list[tuple] = []  # rows not written yet
+        self._database = _open(project, memory, lock_timeout)
+
+    def close(self) -> None:
+        self._database.close()
+
+    # --- stored rows, without file access -----------------------------------------------------------
+
+    def keys(self) -> list[str]:
+        """Return the keys of the images in the order of the last refresh."""
+        return [_key(stored) for (stored,) in self._database.execute("SELECT key FROM pictures ORDER BY place")]
+
+    def batches(self, size: int = 4000) -> Iterator[list[ImageRow]]:
+        """Yield all rows in order, in batches. Raises sqlite3.DatabaseError for a damaged row."""
+        names = ", ".join(f"p.{name}" for name in [*_COLUMNS.split(", "), "stamp", "sum"])
+        cursor = self._database.execute(
+            f"SELECT {names}, s.score FROM pictures p LEFT JOIN scores s ON s.key = p.key ORDER BY p.place"
+        )
+        while batch := cursor.fetchmany(size):
+            yield [_row(values) for values in batch]
+
+    def rows(self) -> dict[str, ImageRow]:
+        return {row.key: row for batch in self.batches() for row in batch}
+
+    def mask_stamps(self) -> dict[str, tuple[str, Numbers]]:
+        """Return, by image, the stamp of the mask file as read, and the pixels of each class."""
+        cursor = self._database.execute("SELECT key, stamp, counts FROM pictures WHERE masked AND broken = ''")
+        return {_key(stored): (stamp.split("|")[1], _numbers(counts)) for stored, stamp, counts in cursor}
+
+    # --- updates ------------------------------------------------------------------------------------
+
+    def refresh(
+        self,
+        keys: list[str],
+        *,
+        progress: Callable[[int, int], None] | None = None,
+        cancelled: Callable[[], bool] | None = None,
+        known_keys: Container[str] | None = None,
+    ) -> Iterator[ImageRow]:
+        """Update the rows of `keys`; yield each changed row and drop the rows of missing images.
+
+        known_keys: keys whose rows the caller already has; all others are read from the files and yielded too.
+        """
+        ids = {info.id for info in self.project.classes}
+        known = {
+            _key(stored): ("" if _needs_reread(broken, stamp, counts, ids) else stamp, place)
+            for stored, stamp, place, broken, counts in self._database.execute(
+                "SELECT key, stamp, place, broken, counts FROM pictures"
+            )
+            if known_keys is None or _key(stored) in known_keys
+        }
+        removed = known.keys() - set(keys)
+        self._database.executemany("DELETE FROM pictures WHERE key = ?", ((to_column(key),) for key in removed))
+        self._database.commit()
+        stamps = FileStamps(self.project)
+        moves: list[tuple[int, str | bytes]] = []
+        for place, key in enumerate(keys):
+            if cancelled is not None and cancelled():
+                break
+            stamp = stamps.of(key)
+            stored, stored_place = known.get(key, ("", -1))
+            if stored != stamp:
+                yield self._read_image(key, stamp, place)
+                if len(self._pending) >= _BATCH_SIZE:
+                    self._write()
+            elif stored_place != place:
+                moves.append((place, to_column(key)))
+            if progress is not None:
+                progress(place + 1, len(keys))
+        self._database.executemany("UPDATE pictures SET place = ? WHERE key = ?", moves)
+        self._write()
+
+    def read_changed(self, key: str) -> ImageRow:
+        """Read the files of one image again and return its row."""
+        place_row = self._database.execute("SELECT place FROM pictures WHERE key = ?", (to_column(key),)).fetchone()
+        row = self._read_image(key, stamp_of(self.project, key), place_row[0] if place_row else -1)
+        self._write()
+        return row
+
+    def set_scores(self, scores: Mapping[str, float]) -> None:
+        """Store the model's probabilities of some images; kept until replaced or the cache is deleted."""
+        self._database.executemany(
+            "INSERT OR REPLACE INTO scores VALUES (?, ?)", ((to_column(key), score) for key, score in scores.items())
+        )
+        self._database.commit()
+
+    def _read_image(self, key: str, stamp: str, place: int) -> ImageRow:
+        row = read_row(self.project, key)
+        values = (*_values(row), stamp)
+        self._pending.append((*values, place, _checksum(values)))
+        score = self._database.execute("SELECT score FROM scores WHERE key = ?", (to_column(key),)).fetchone()
+        return row if score is None else replace(row, score=_score(score[0]))
+
+    def _write(self) -> None:
+        """Write the collected rows. The database is locked only during this call, not while files are read."""
+        self._database.executemany(_INSERT, self._pending)
+        self._database.commit()
+        self._pending.clear()
+
+
+def with_index(
+    project: Project,
+    function: Callable[[ImageIndex], None],
+    on_rebuilt: Callable[[IndexRebuilt], None] = lambda problem: None,
+    lock_timeout: float = _LOCK_TIMEOUT,
+) -> None:
+    """Call `function` with the index, and call it again from its beginning if the database fails.
+
+    A damaged database is deleted first, once, and `on_rebuilt` is called with the problem. If that fails, or after an
+    error of the system, the rows are kept in memory for this call. Raises ProjectGone if the project was moved.
+    """
+    memory = False
+    for attempt in range(3):
+        index = None
+        try:
+            index = ImageIndex(project, memory=memory, lock_timeout=lock_timeout)
+            function(index)
+            return
+        except (sqlite3.Error, OSError, UnicodeError) as error:  # SQLite messages may quote damaged text
+            if memory:
+                raise
+            project.check_folder()  # SQLite reports various errors in a folder that was moved
+            memory, why = not is_damage(error) or attempt > 0, str(error)
+        finally:
+            if index is not None:
+                index.close()
+        if not memory:
+            remove(project.root, _FILES)
+            on_rebuilt(IndexRebuilt(why=why))
+
+
+def _open(project: Project, memory: bool, lock_timeout: float) -> sqlite3.Connection:
+    if memory:
+        database = sqlite3.connect(":memory:")
+        database.executescript(_SCHEMA)
+        return database
+    database = open_shared(project.root, _FILES, lock_timeout)
+    try:
+        database.execute("PRAGMA trusted_schema=OFF")
+        if database.execute("PRAGMA user_version").fetchone()[0] != VERSION:
+            database.execute("DROP TABLE IF EXISTS pictures")
+        database.executescript(_SCHEMA)
+        database.execute(f"PRAGMA user_version={VERSION}")
+        database.commit()
+        if _schema_of(database) != _expected_schema():
+            raise sqlite3.DatabaseError(Message("index.tables"))
+    except BaseException:
+        database.close()
+        raise
+    return database
+
+
+def _schema_of(database: sqlite3.Connection) -> set[tuple]:
+    return set(database.execute("SELECT type, name, tbl_name, sql FROM sqlite_master"))
+
+
+@functools.cache
+def _expected_schema() -> set[tuple]:
+    with contextlib.closing(sqlite3.connect(":memory:")) as database:
+        database.executescript(_SCHEMA)
+        return _schema_of(database)
+
+
+def _needs_reread(broken: str, stamp: str, counts: str, ids: set[int]) -> bool:
+    """Return True if changed classes may affect a row: a new class may repair it, a removed one may break it."""
+    try:
+        return "|-|" not in stamp if broken else any(id not in ids for id, _ in _numbers(counts))
+    except (TypeError, ValueError):
+        raise sqlite3.DatabaseError(Message("index.row")) from None
+
+
+def _values(row: ImageRow) -> tuple:
+    counts, regions = (json.dumps(numbers) if numbers else "" for numbers in (row.counts, row.regions))
+    return (
+        to_column(row.key),
+        row.width,
+        row.height,
+        row.status,
+        row.verdict,
+        counts,
+        int(row.masked),
+        to_column(row.broken),
+        regions,
+        row.group,
+        row.date,
+    )
+
+
+def _row(values: tuple) -> ImageRow:
+    *stored, stamp, checksum, score = values
+    if _checksum((*stored, stamp)) != checksum:
+        raise sqlite3.DatabaseError(Message("index.row"))
+    key, width, height, status, verdict, counts, masked, broken, regions, group, date = stored
+    return ImageRow(
+        _key(key),
+        width,
+        height,
+        status,
+        verdict,
+        _numbers(counts),
+        bool(masked),
+        from_column(broken),
+        _numbers(regions),
+        group,
+        date,
+        _score(score),
+    )
+
+
+def _key(stored: object) -> str:
+    if not isinstance(stored, (str, bytes)):
+        raise sqlite3.DatabaseError(Message("index.row"))
+    return from_column(stored)
+
+
+def _checksum(values: tuple) -> int:
+    return zlib.crc32(repr(values).encode())
+
+
+def _score(value: object) -> float | None:
+    return value if isinstance(value, float) and 0 <= value <= 1 else None
+
+
+def _numbers(text: str) -> Numbers:
+    try:
+        return tuple(map(tuple, json.loads(text))) if text else ()
+    except (ValueError, TypeError, RecursionError):
+        raise sqlite3.DatabaseError(Message("index.row")) from None

@@ -10,7 +10,7 @@ from typing import Any, Literal
 
 from workbench.core import problems
 from workbench.core.geometry.selection.box_cut import BOX_SHAPES
-from workbench.core.images.unused_files import count_unused, unused_texts
+from workbench.core.images.image_files import count_unused, unused_texts
 from workbench.core.messages import Message
 from workbench.core.project.formats.base import (
     FAULTS,

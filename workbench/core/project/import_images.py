@@ -15,7 +15,6 @@ import numpy as np
 
 from workbench.core.images.image_files import image_size, thumbnail
 from workbench.core.messages import Message
-from workbench.core.names import numbered_names
 from workbench.core.problems import Problem
 from workbench.core.project.formats.base import (
     IMAGE_FOLDERS,
@@ -31,6 +30,7 @@ from workbench.core.project.project import BACKGROUND, DONT_CARE, ClassInfo, Pro
 from workbench.core.project.shared_keys import own_key
 from workbench.core.project.sources import Source
 from workbench.core.project.storage import inside, same_content
+from workbench.core.text_patterns import numbered_names
 from workbench.inference.io.image_io import ReadError, decode_image
 from workbench.inference.io.opencv import cv2
 

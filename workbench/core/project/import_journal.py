@@ -38,8 +38,7 @@ from workbench.core.project.storage import (
     write_bytes,
     write_json,
 )
-from workbench.inference.io.file_access import remove_file
-from workbench.inference.io.regular_files import read_regular
+from workbench.inference.io.file_access import read_regular, remove_file
 
 _FOLDERS = {"image": "pictures", "mask": "masks", "note": "notes"}  # in the order in which they are written
 _SUFFIXES = {"image": "", "mask": ".png", "note": ".json"}

@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from pathlib import Path, PureWindowsPath
 
 from workbench.core import problems
-from workbench.core.images.unused_files import count_unused, unused_texts
+from workbench.core.images.image_files import count_unused, unused_texts
 from workbench.core.messages import Message
 from workbench.core.project.formats import FORMATS, Format, recognized
 from workbench.core.project.formats.base import FileTree, UnreadableLabel, reason, suffix_of
@@ -25,7 +25,7 @@ from workbench.core.project.formats.text_files import decode_text
 from workbench.core.project.formats.yolo import dataset_tree
 from workbench.core.project.project import Project
 from workbench.core.project.storage import holding_part
-from workbench.inference.io.atomic_write import make_folder
+from workbench.inference.io.file_access import make_folder
 
 LARGEST_ARCHIVE = 64 << 30  # bytes of an unpacked archive
 DEEPEST_ARCHIVE = 100  # folders in one another

@@ -14,7 +14,6 @@ from pathlib import Path
 from typing import Any, Literal
 
 from workbench.core.messages import Message
-from workbench.core.names import numbered_names
 from workbench.core.problems import (
     ImageBroken,
     MaskBroken,
@@ -26,14 +25,14 @@ from workbench.core.problems import (
     Problem,
 )
 from workbench.core.project import annotation, import_journal
-from workbench.core.project.annotation import continues, united_history
+from workbench.core.project.annotation import ProjectLabel, continues, labeled_keys, united_history
 from workbench.core.project.file_transaction import dropped_text
 from workbench.core.project.grouping import FileTable
 from workbench.core.project.import_account import Ledger, Tally
 from workbench.core.project.import_journal import ImportJournal
 from workbench.core.project.project import ClassInfo, Project, matching_class
-from workbench.core.project.project_labels import ProjectLabel, labeled_keys
 from workbench.core.project.storage import inside, same_content
+from workbench.core.text_patterns import numbered_names
 from workbench.inference.io.file_access import remove_file
 
 Keep = Literal["mine", "theirs", "newer"]

@@ -17,9 +17,8 @@ from typing import Literal
 
 from workbench.core.problems import CannotWrite, Problem
 from workbench.core.project.storage import backup_conflict, check_links, inside, json_bytes, key_hash, write_bytes
-from workbench.inference.io.file_access import remove_file
+from workbench.inference.io.file_access import read_regular, remove_file
 from workbench.inference.io.json_io import JsonError, read_json
-from workbench.inference.io.regular_files import read_regular
 
 Kind = Literal["mask", "note"]
 FORMAT = 1

@@ -12,14 +12,13 @@ from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
 
 from workbench.core.messages import Message
-from workbench.core.names import free_path, is_text
 from workbench.core.problems import CannotWrite, NotPacked
 from workbench.core.project import label_transaction
 from workbench.core.project.label_files import extract
 from workbench.core.project.project import Project
 from workbench.core.project.sources import Source, walk
-from workbench.inference.io.atomic_write import make_folder, replace_path, replacing
-from workbench.inference.io.file_access import discard_tree
+from workbench.core.text_patterns import free_path, is_text
+from workbench.inference.io.file_access import discard_tree, make_folder, replace_path, replacing
 
 Progress = Callable[[int, int], None]
 Stopped = Callable[[], bool]

@@ -15,7 +15,9 @@ from pathlib import Path
 from workbench.core import problems
 from workbench.core.messages import Message
 from workbench.core.project import label_transaction
-from workbench.core.project.project_file import (
+from workbench.core.project.project_folder import ProjectFolder, ProjectLock
+from workbench.core.project.project_identity import FolderKind, ProjectIdentity
+from workbench.core.project.project_json import (
     BACKGROUND,
     DONT_CARE,
     MAX_CLASS_ID,
@@ -25,19 +27,16 @@ from workbench.core.project.project_file import (
     ClassInfo,
     Grouping,
     ProjectFile,
+    ProjectJson,
     matching_class,
     read_project_file,
 )
-from workbench.core.project.project_folder import ProjectFolder, ProjectLock
-from workbench.core.project.project_identity import FolderKind, ProjectIdentity
-from workbench.core.project.project_json import ProjectJson
 from workbench.core.project.shared_keys import own_key, separate_keys, shared_sources, source_prefixes
 from workbench.core.project.source_trust import need_trust, note_created, project_places, trust, trust_copy
 from workbench.core.project.sources import Source, copy_image, source_of
 from workbench.core.project.storage import check_links, inside, leads_outside
 from workbench.inference.io import file_access
-from workbench.inference.io.atomic_write import keep_root
-from workbench.inference.io.regular_files import read_regular
+from workbench.inference.io.file_access import keep_root, read_regular
 
 __all__ = [
     "BACKGROUND",

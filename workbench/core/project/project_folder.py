@@ -17,13 +17,11 @@ import threading
 from pathlib import Path
 from typing import Any
 
-from workbench.core.file_lock import FileLock, LockHeld
 from workbench.core.messages import Message
 from workbench.core.problems import CannotWrite, ProjectGone, ProjectLocked, ProjectTaken
 from workbench.core.project.project_json import ProjectJson
-from workbench.core.project.storage import check_links, write_json
-from workbench.inference.io.atomic_write import keep_root
-from workbench.inference.io.regular_files import read_regular
+from workbench.core.project.storage import FileLock, LockHeld, check_links, write_json
+from workbench.inference.io.file_access import keep_root, read_regular
 
 State = tuple[tuple[int, int], tuple[int, int, int]]
 

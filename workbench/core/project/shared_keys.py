@@ -9,10 +9,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-from workbench.core.names import numbered_names
 from workbench.core.problems import KeysSeparated, LabelsAmbiguous, Problem
 from workbench.core.project.sources import Source, walk
 from workbench.core.project.storage import LABEL_FILES, inside, move_file
+from workbench.core.text_patterns import numbered_names
 
 _SHOWN = 5  # images named in a message
 

@@ -17,7 +17,7 @@ from workbench.core.problems import CannotWrite, Problem, UntrustedPlaces
 from workbench.inference.io.json_io import JsonError, read_json
 
 if TYPE_CHECKING:
-    from workbench.core.project.project_file import ProjectFile
+    from workbench.core.project.project_json import ProjectFile
 
 _REMEMBERED = 500  # projects and data sets
 _PLACES = 10  # of one name: a project and its copies
@@ -84,7 +84,7 @@ def note_created(id: str) -> None:
 
 def created_here(root: Path) -> bool:
     """Return True if the user has created the project in a folder, or its original, on this computer."""
-    from workbench.core.project.project_file import read_project_file
+    from workbench.core.project.project_json import read_project_file
 
     try:
         id = read_project_file(root).id

@@ -19,13 +19,13 @@ from pathlib import Path, PurePosixPath
 from pydantic import field_validator
 
 from workbench.core.messages import Message
-from workbench.core.names import numbered_names
 from workbench.core.problems import CannotWrite, FolderMissing
 from workbench.core.project.storage import inside, same_content
 from workbench.core.stored_model import StoredModel
-from workbench.inference.io.atomic_write import replacing
+from workbench.core.text_patterns import numbered_names
+from workbench.inference.io.file_access import replacing
 from workbench.inference.io.image_io import IMAGE_SUFFIXES
-from workbench.inference.io.natural_order import natural_key
+from workbench.inference.text_safety import natural_key
 
 Unreadable = Callable[[str, OSError], None]
 

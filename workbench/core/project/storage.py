@@ -1,28 +1,122 @@
 """File writing: atomic and only inside the project, and removal of the temporary files that killed writes, exports and
 imports have left.
+
+SQLite databases in `.cache`: caches that may be deleted at any time, on file systems with and without locks.
+
+Locks on files between processes. `filelock` is imported at the first use, so that the window appears sooner.
 """
 
 from __future__ import annotations
 
 import contextlib
 import errno
+import functools
 import hashlib
 import json
 import os
 import re
+import secrets
 import shutil
+import socket
+import sqlite3
+import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path, PurePosixPath
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from workbench.core.file_lock import FileLock, LockHeld
 from workbench.core.messages import Message
-from workbench.core.names import free_path
 from workbench.core.problems import CannotWrite, LinkOutsideFolder, ProjectBroken
-from workbench.inference.io.atomic_write import make_folder, replace_path, replacing, sweep, write_atomic
-from workbench.inference.io.file_access import discard_tree, remove_file
-from workbench.inference.io.regular_files import read_regular
+from workbench.core.text_patterns import free_path, is_text
+from workbench.inference.io import file_access
+from workbench.inference.io.file_access import (
+    discard_tree,
+    make_folder,
+    read_regular,
+    remove_file,
+    replace_path,
+    replacing,
+    sweep,
+    write_atomic,
+)
+
+if TYPE_CHECKING:
+    from filelock import BaseFileLock
+
+UNSUPPORTED = (errno.ENOSYS, errno.ENOLCK, errno.EOPNOTSUPP)  # errors of file systems without locks
+
+
+class LockHeld(Exception):
+    """Another process holds the lock."""
+
+
+class FileLock:
+    """Lock on the file `path`, not acquired yet. It ends with the process, and may be released by another thread.
+
+    On a file system without locks, a file beside `path` names the process that holds the lock. It is removed when that
+    process was one of this computer and has ended.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self._path, self._mark = path, path.with_name(path.name + ".held")
+        self._lock: BaseFileLock | None = None
+        self._marked = False
+
+    def acquire(self) -> None:
+        """Acquire the lock without waiting. Creates its file. Raises LockHeld, OSError."""
+        import filelock
+
+        lock = filelock.FileLock(self._path, thread_local=False, fallback_to_soft=False)
+        try:
+            lock.acquire(timeout=0)
+            self._lock = lock
+        except filelock.Timeout as error:
+            raise LockHeld(str(error)) from error
+        except OSError as error:
+            if error.errno not in UNSUPPORTED:
+                raise
+            self._write_mark()
+
+    def release(self) -> None:
+        if self._lock is not None:
+            self._lock.release()
+        if self._marked:
+            self._mark.unlink(missing_ok=True)
+            self._marked = False
+
+    @property
+    def exists(self) -> bool:
+        """True if a process holds this lock or has held it."""
+        return self._path.exists() or self._mark.exists()
+
+    def _write_mark(self) -> None:
+        if self._is_abandoned():
+            self._mark.unlink(missing_ok=True)
+        try:
+            with self._mark.open("x", encoding="utf-8") as file:
+                json.dump([socket.gethostname(), os.getpid(), _name_of(os.getpid())], file)
+        except FileExistsError as error:
+            raise LockHeld(str(self._mark)) from error
+        self._marked = True
+
+    def _is_abandoned(self) -> bool:
+        """Return True if the mark names a process of this computer that has ended."""
+        try:
+            host, pid, name = json.loads(self._mark.read_text("utf-8"))
+        except (OSError, ValueError, TypeError):
+            return False
+        return host == socket.gethostname() and type(pid) is int and _name_of(pid) != name
+
+
+def _name_of(pid: int) -> str:
+    """Return the name of a process, which tells it from a later one of the same id; "" if there is none."""
+    import psutil
+
+    try:
+        return psutil.Process(pid).name()
+    except (psutil.Error, ValueError, OverflowError):
+        return ""
+
 
 # Folders written under the project lock only. Runs belong to their training process, which may outlive the window.
 _FOLDERS = ("masks", "notes", "proposals", "pictures", "journal")
@@ -231,3 +325,105 @@ def _remove_unfinished(folder: Path) -> None:
 
 def _lock_of(folder: Path) -> Path:
     return folder.with_name(folder.name + _LOCK)
+
+
+# SQLite messages for errors of the system, after which the file is kept.
+_SYSTEM_ERRORS = ("locked", "busy", "is full", "readonly", "unable to open", "disk I/O", "locking protocol", "denied")
+
+
+def database_path(root: Path, files: Sequence[str]) -> Path:
+    """Return the path of a database in `.cache` with the given file names, the first of which is the database.
+
+    Raises OSError if `.cache` leads out of the project, and sqlite3.DatabaseError if one of the files is a link.
+    """
+    folder = root / ".cache"
+    if leads_outside(root, folder):
+        raise OSError(Message("file.link_outside"))
+    if any((folder / name).is_symlink() for name in files):
+        raise sqlite3.DatabaseError(Message("file.linked"))
+    return folder / files[0]
+
+
+def open_shared(root: Path, files: Sequence[str], timeout: float) -> sqlite3.Connection:
+    """Open a database that several threads and processes use. Raises sqlite3.Error, OSError.
+
+    On a file system without locks, or without writing files through to the disk, the database is a copy in memory that
+    replaces the file when it is closed.
+    """
+    path = database_path(root, files)
+    path.parent.mkdir(exist_ok=True)
+    if _is_limited(root / "project.json"):
+        return sqlite3.connect(":memory:", uri=True, factory=_Copy).load(path)
+    database = sqlite3.connect(path, timeout=timeout)
+    try:
+        database.execute("PRAGMA journal_mode=WAL")
+        database.execute("PRAGMA synchronous=NORMAL")  # lost rows of a cache are simply read again
+    except BaseException:
+        database.close()
+        raise
+    return database
+
+
+@functools.lru_cache(32)
+def _is_limited(path: Path) -> bool:
+    """Return True if the file `path`, which no part of this process locks, cannot be locked or synchronized."""
+    if sys.platform == "win32":
+        return False
+    import fcntl
+
+    with contextlib.suppress(OSError), path.open("rb") as file:
+        try:
+            fcntl.lockf(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
+            os.fsync(file.fileno())
+        except OSError as error:
+            return error.errno in (*UNSUPPORTED, *file_access.UNSUPPORTED)
+    return False
+
+
+class _Copy(sqlite3.Connection):
+    _path: Path
+
+    def load(self, path: Path) -> _Copy:
+        self._path = path
+        with (
+            contextlib.suppress(sqlite3.OperationalError),  # no file yet
+            contextlib.closing(sqlite3.connect(f"{path.as_uri()}?immutable=1", uri=True)) as stored,
+        ):
+            stored.backup(self)
+        return self
+
+    def close(self) -> None:
+        temporary = self._path.with_name(f".{secrets.token_hex(8)}.tmp")
+        with contextlib.suppress(sqlite3.Error, OSError):
+            self.commit()
+            self.execute("PRAGMA synchronous=OFF")
+            if self.total_changes:
+                self.execute("VACUUM INTO ?", (f"{temporary.as_uri()}?nolock=1",))
+                for suffix in ("-wal", "-shm"):  # of a computer with locks; they do not belong to the new file
+                    self._path.with_name(self._path.name + suffix).unlink(missing_ok=True)
+                file_access.replace_path(temporary, self._path)
+        with contextlib.suppress(OSError):
+            temporary.unlink(missing_ok=True)
+        super().close()
+
+
+def is_damage(error: Exception) -> bool:
+    """Return True if an error of a database means that its file is damaged, False for an error of the system."""
+    return not isinstance(error, OSError) and not any(words in str(error) for words in _SYSTEM_ERRORS)
+
+
+def remove(root: Path, files: Sequence[str]) -> None:
+    """Delete the files of a damaged database as far as possible, but none outside of the project."""
+    for name in files if not leads_outside(root, root / ".cache") else ():
+        with contextlib.suppress(OSError):
+            (root / ".cache" / name).unlink()
+
+
+def to_column(text: str) -> str | bytes:
+    """Return a text as a value that SQLite stores: bytes if it holds a part of a file name that is not UTF-8."""
+    return text if is_text(text) else text.encode("utf-8", "surrogatepass")
+
+
+def from_column(value: str | bytes) -> str:
+    """Return the text that was stored by `to_column`. Raises UnicodeDecodeError."""
+    return value.decode("utf-8", "surrogatepass") if isinstance(value, bytes) else value

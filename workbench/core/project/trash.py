@@ -14,12 +14,12 @@ from pathlib import Path
 
 from workbench.core.json_files import load_versioned
 from workbench.core.messages import Message
-from workbench.core.names import free_path
 from workbench.core.problems import NotInProject, Problem, ProjectBroken
 from workbench.core.project.file_transaction import FORMAT, FileTransaction, Progress, Stopped, TransactionPlan
 from workbench.core.project.project import Project, ProjectFile
 from workbench.core.project.sources import Source, walk
 from workbench.core.project.storage import LABEL_FILES, inside, move_file, unused_backup_path
+from workbench.core.text_patterns import free_path
 
 _FOLDERS = frozenset({"pictures", *(folder for folder, _ in LABEL_FILES)})
 

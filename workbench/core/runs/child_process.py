@@ -15,10 +15,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from workbench.core.runs import process_exit
+from workbench.core.runs import captured_program
 from workbench.core.runs.captured_program import end_process
 from workbench.core.runs.events import Checkpoint, Event, Failed, Finished, decode
-from workbench.inference.io.atomic_write import make_folder
+from workbench.inference.io.file_access import make_folder
 
 NICENESS = 10  # keeps the window responsive, at a cost of a few percent of the child's speed
 
@@ -152,11 +152,13 @@ class ChildProcess:
 
     def log_tail(self, lines: int = 12) -> str:
         """Return the last lines of the child's error output."""
-        return process_exit.log_tail(self.log, self._log_start, lines)
+        return captured_program.log_tail(self.log, self._log_start, lines)
 
     def exit_event(self, what: str, time: float = 0.0) -> Failed:
         """Return the event of a child that ended without a final event. what: "training" or "export"."""
-        return process_exit.failed_event(what, process_exit.cause(self.returncode, self.log_tail()), self.log, time)
+        return captured_program.failed_event(
+            what, captured_program.cause(self.returncode, self.log_tail()), self.log, time
+        )
 
     def _start(self) -> subprocess.Popen[str]:
         make_folder(self.log.parent)
@@ -204,7 +206,7 @@ class ChildProcess:
         """Append to the log a line that a library printed among the events."""
         if line.strip():
             with contextlib.suppress(OSError), self.log.open("a", encoding="utf-8") as log:
-                log.write(f"{process_exit.LIBRARY_OUTPUT}{line.rstrip()}\n")
+                log.write(f"{captured_program.LIBRARY_OUTPUT}{line.rstrip()}\n")
 
     def _signal_group(self, pid: int, *, kill: bool) -> None:
         if os.name == "posix":

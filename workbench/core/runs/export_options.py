@@ -7,9 +7,9 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from workbench.core.messages import Message
-from workbench.core.names import split_names
 from workbench.core.problems import BadSettings
 from workbench.core.resources import LANGUAGES
+from workbench.core.text_patterns import split_names
 from workbench.inference.engines.registry import KINDS
 
 # Self-contained ONNX model of one image size, for programs other than this one. It comes beside an engine.

@@ -14,7 +14,7 @@ from workbench.core.project.annotation import Split
 from workbench.core.project.grouping import split_number
 from workbench.core.project.project import Project
 from workbench.core.stored_model import StoredModel
-from workbench.inference.io.natural_order import natural_key
+from workbench.inference.text_safety import natural_key
 
 SPLITS: tuple[Split, ...] = ("train", "val", "test")
 FEWEST = 10  # training examples; with fewer, none of them can be held out

@@ -11,11 +11,10 @@ import numpy as np
 
 from workbench.core.problems import ExportDamaged, UnknownModel
 from workbench.core.project.source_trust import created_here
-from workbench.core.runs.child_network import ChildNetwork
-from workbench.core.runs.network_process import NetworkCancelled
+from workbench.core.runs.network_process import ChildNetwork, NetworkCancelled
 from workbench.core.runs.onnx_files import NetworkRefused
-from workbench.core.runs.run import Run, find_run
-from workbench.inference.batch.export_checks import self_test, verify_checks
+from workbench.core.runs.run import IN_USE, Run, find_run
+from workbench.inference.batch.export_package import self_test, verify_checks
 from workbench.inference.engines import EngineError, choose_engine
 from workbench.inference.io.json_io import JsonError, parse_json
 from workbench.inference.model_settings import (
@@ -31,7 +30,7 @@ from workbench.inference.predictor import PredictionCancelled, Predictor
 def model_folder(name: Path | str, project_root: Path | None = None) -> Path:
     """Return the folder with model.json of an export, or of a run's best weights.
 
-    name: the path of an export, of a run, or of a project, whose best run is used; or with `project_root` a name for
+    name: the path of an export, of a run, or of a project, whose model in use it is; or with `project_root` a name for
     `find_run`. Raises UnknownModel, UnknownRun, RunUnusable.
     """
     path = Path(name)
@@ -40,7 +39,7 @@ def model_folder(name: Path | str, project_root: Path | None = None) -> Path:
     if (path / "recipe.json").exists():
         return _of_run(Run(path))
     if (path / "project.json").exists():
-        return _of_run(find_run(path.absolute(), "best"))
+        return _of_run(find_run(path.absolute(), IN_USE))
     if not (path / MODEL_FILE).exists():
         raise UnknownModel(path=str(name))
     return path

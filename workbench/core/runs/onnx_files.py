@@ -1,16 +1,55 @@
-"""ONNX files that the user chooses: checks before they are read, and sessions of ONNX Runtime."""
+"""ONNX files that the user chooses: checks before they are read, and sessions of ONNX Runtime.
+
+Nodes and constants of an ONNX graph in the order of computation.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import onnx
+from onnx import helper, numpy_helper
 
 from workbench.core.messages import Message, first_line
-from workbench.inference.io.regular_files import NotRegular, read_regular, require_regular
+from workbench.inference.io.file_access import NotRegular, read_regular, require_regular
 from workbench.inference.model_settings import EngineOptions
 
 if TYPE_CHECKING:
     import onnxruntime
+
+
+class GraphBuilder:
+    """Builder of a graph, in which a value is identified by its name.
+
+    prefix: beginning of every name that is not chosen by the caller, so that graphs can be joined.
+    """
+
+    def __init__(self, prefix: str = "") -> None:
+        self.prefix = prefix
+        self.nodes: list[onnx.NodeProto] = []
+        self.constants: list[onnx.TensorProto] = []
+
+    def add(self, operator: str, inputs: Sequence[str], name: str = "", **attributes: Any) -> str:
+        """Add one node. Return the name of its output."""
+        name = name or f"{self.prefix}{operator.lower()}.{len(self.nodes)}"
+        self.nodes.append(helper.make_node(operator, list(inputs), [name], name=name, **attributes))
+        return name
+
+    def constant(self, array: np.ndarray) -> str:
+        """Add a constant. Return its name."""
+        name = f"{self.prefix}constant.{len(self.constants)}"
+        self.constants.append(numpy_helper.from_array(np.asarray(array, order="C"), name))
+        return name
+
+    def integers(self, values: Sequence[int]) -> str:
+        return self.constant(np.array(values, np.int64))
+
+    def number(self, value: float) -> str:
+        return self.constant(np.array(value, np.float32))
+
 
 MAX_FILE = 2**31 - 1  # bytes: limit of the file format; more weights are in a file of their own
 

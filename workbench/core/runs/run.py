@@ -6,40 +6,173 @@
 predictions made during training: at most 12 steps per image, and one for all but the latest 24 images. `held_out/`
 holds copies of the masks for evaluation as they were at the start of the run, whose hashes are in dataset.json, which
 also lists later additions. The trainer is
-the only writer while it runs, which `core.runs.run_lock` enforces. `adopted.json` marks a network that was trained
+the only writer while it runs, which `core.runs.launch` enforces. `adopted.json` marks a network that was trained
 elsewhere, see `core.adoption`: there is nothing but `best/` without weights, dataset.json and one event.
+`good.json` holds the check of a network fitted to good images, which has no weights either.
+
+Name of a run folder: the time of its start, the model, and a number for runs within one second.
+
+Choice of the run that is used by default, and the summary of a run's events that it is based on.
 """
 
 from __future__ import annotations
 
 import hashlib
 import os
+import re
 import time
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from datetime import datetime
 from pathlib import Path
+from typing import Any, Protocol, TypeVar
 
 from workbench.core import problems
 from workbench.core.json_files import load_json, load_versioned
 from workbench.core.messages import Message, messages_to_json, restore_messages
-from workbench.core.names import numbered_names
 from workbench.core.project.grouping import find_duplicates
-from workbench.core.project.project import Project
+from workbench.core.project.project import Project, read_project_file
 from workbench.core.project.storage import check_links, inside, write_bytes, write_json
 from workbench.core.runs.dataset import Dataset, collect
-from workbench.core.runs.events import Evaluated, Event, Failed, Finished, Started, decode, line_start
+from workbench.core.runs.events import Evaluated, Event, Failed, Finished, Started, Step, decode, line_start
+from workbench.core.runs.good_images import CLASS, anomaly_class, collect_good, plan_good
 from workbench.core.runs.launch import check_gpu_build, check_several_gpus, divide_batch
+from workbench.core.runs.network_stats import prune_settings
 from workbench.core.runs.planner import plan
-from workbench.core.runs.pruning_plan import prune_settings
-from workbench.core.runs.run_choice import choose_default, summarize_events
-from workbench.core.runs.run_name import RunName
 from workbench.core.runs.training_settings import TrainingSettings
-from workbench.inference.io.atomic_write import make_folder
+from workbench.core.text_patterns import numbered_names
+from workbench.inference.io.file_access import make_folder, read_regular
 from workbench.inference.io.json_io import read_lines
-from workbench.inference.io.regular_files import read_regular
+
+_EARLY = 0.2  # share of the planned training below which a run that was not completed counts as interrupted
+
+
+@dataclass
+class EventSummary:
+    """Summary of a run's events.
+
+    score: best metric, None if there is none. ended: "done" | "stopped" | "failed"; "" while the run is active or after
+    a crash. metrics: of the best evaluation on the validation images. seconds, progress: of the training, None if
+    unknown. expectation: `forecast` and `lighting` of the result, empty without them.
+    """
+
+    score: float | None = None
+    ended: str = ""
+    metrics: dict[str, Any] = field(default_factory=dict)
+    expectation: dict[str, Any] = field(default_factory=dict)
+    seconds: float | None = None
+    progress: float | None = None
+
+    def interrupted(self, settings: TrainingSettings) -> bool:
+        """Return True if the run was stopped or has failed early, or has just begun: its model has learned little."""
+        planned = 60 * (settings.minutes or 0) if settings.epochs is None else 0
+        progress = self.seconds / planned if planned and self.seconds is not None else self.progress
+        return self.ended != "done" and progress is not None and progress < _EARLY
+
+
+class ChoosableRun(Protocol):
+    """Run that can be chosen. held_out: equal for runs with comparable metrics, "" if the dataset is unreadable."""
+
+    @property
+    def model(self) -> str: ...
+    @property
+    def score(self) -> float | None: ...
+    @property
+    def held_out(self) -> str: ...
+    @property
+    def usable(self) -> bool: ...
+    @property
+    def interrupted(self) -> bool: ...
+
+
+C = TypeVar("C", bound=ChoosableRun)
+
+
+def choose_default(runs: Iterable[C]) -> C | None:
+    """Return the run to predict, evaluate and export with, of runs listed newest first; None if none is usable.
+
+    It is the best of those with the validation/test images of the newest run: metrics on other images are not
+    comparable. Runs that were stopped early are not considered, nor those with an unreadable dataset, if there are
+    others: a run stopped after seconds never replaces one that has learned.
+    """
+    usable = [run for run in runs if run.usable]
+    candidates = [run for run in usable if run.held_out and not run.interrupted]
+    candidates = candidates or [run for run in usable if not run.interrupted] or usable
+    if not candidates or candidates[0].score is None:
+        return candidates[0] if candidates else None
+    newest = candidates[0]
+    comparable = [run for run in candidates if (run.model, run.held_out) == (newest.model, newest.held_out)]
+    return max(comparable, key=lambda run: -1.0 if run.score is None else run.score)  # the first, newest of equal ones
+
+
+def summarize_events(path: Path) -> EventSummary:
+    """Return the summary of a run's events.jsonl. Fast: of the steps, only the last one is decoded."""
+    summary = EventSummary()
+    for event in _read_summary_events(path):
+        if isinstance(event, Evaluated):
+            if event.best and event.score is not None:
+                summary.score = event.score
+            if event.best and event.split == "val":
+                summary.metrics = event.metrics
+        elif isinstance(event, Started):
+            summary.ended, summary.expectation = "", {}
+        elif isinstance(event, Finished):
+            summary.ended, summary.seconds = event.why, event.time
+            summary.metrics = event.result.get("metrics") or summary.metrics
+            summary.expectation = {name: event.result.get(name) for name in ("forecast", "lighting")}
+        elif isinstance(event, Failed):
+            summary.ended = "failed"
+        elif isinstance(event, Step):
+            summary.progress, summary.seconds = event.progress, max(summary.seconds or 0.0, event.time)
+    return summary
+
+
+def _read_summary_events(path: Path) -> Iterator[Event]:
+    """Yield the events of a summary; of the steps, only the last one, at the end."""
+    kinds = tuple(line_start(kind) for kind in (Started, Evaluated, Finished, Failed))
+    step_start, last_step = line_start(Step), b""
+    try:
+        for _, line in read_lines(path):
+            if line.startswith(step_start):
+                last_step = line
+            elif line.startswith(kinds):
+                event = decode(line.decode("utf-8", "replace"))
+                if event is not None:
+                    yield event
+    except OSError:
+        return
+    step = decode(last_step.decode("utf-8", "replace"))
+    if step is not None:
+        yield step
+
+
+_NAME = re.compile(r"(?P<when>[0-9]{8}-[0-9]{6})-(?P<model>[^-]+)(-[0-9]+)?")
+
+
+@dataclass(frozen=True)
+class RunName:
+    """Parts of a run name: "20261120-101500-unet", or "…-unet-2" for a second run in the same second.
+
+    when, model: None and "" if the folder was renamed.
+    """
+
+    when: datetime | None
+    model: str
+
+    @classmethod
+    def parse(cls, name: str) -> RunName:
+        match = _NAME.fullmatch(name)
+        if match is not None:
+            try:
+                return cls(datetime.strptime(match["when"], "%Y%m%d-%H%M%S"), match["model"])
+            except ValueError:
+                pass
+        return cls(None, "")
+
 
 FORMAT = 1  # of recipe.json and dataset.json
+IN_USE = "in-use"  # name of `find_run` for the model in use
 
 
 class Run:
@@ -75,6 +208,10 @@ class Run:
     @property
     def adopted_path(self) -> Path:
         return self.root / "adopted.json"
+
+    @property
+    def good_path(self) -> Path:
+        return self.root / "good.json"
 
     @property
     def last(self) -> Path:
@@ -165,6 +302,11 @@ class Run:
         return self.adopted_path.exists()
 
     @property
+    def complete(self) -> bool:
+        """True if the network is not trained further: it was added from a file, or fitted to good images."""
+        return self.adopted or self.good_path.exists()
+
+    @property
     def resumable(self) -> bool:
         return (self.last / "state.json").exists()
 
@@ -179,12 +321,16 @@ def plan_run(
     check_several_gpus(request.device)
     request = divide_batch(request)
     earlier = find_run(project.root, request.start_from) if request.start_from else None
-    if earlier is not None and earlier.adopted:
-        raise problems.RunAdopted(name=earlier.name, what=Message("adopt.not_trained_further"))
+    if earlier is not None and earlier.complete:
+        raise problems.RunComplete(name=earlier.name, what=Message("adopt.not_trained_further"))
+    model = request.model
+    if model == "good":
+        dataset = collect_good(project) if dataset is None else dataset
+        return dataset, plan_good(project, dataset, request)
     if request.prune:
         request = prune_settings(request, earlier.settings() if earlier is not None else None)
     if dataset is None:
-        dataset = collect(project, request.model, _training_keys(earlier, project) if earlier is not None else ())
+        dataset = collect(project, model, _training_keys(earlier, project) if earlier is not None else ())
     return dataset, plan(project, dataset, request, earlier.settings() if earlier is not None else None)
 
 
@@ -204,6 +350,8 @@ def create_run(project: Project, request: TrainingSettings) -> Run:
     """Collect labels, plan the training settings, write a new run folder. Reads images: not for the GUI thread."""
     project.need_write(Message("what.run"))
     check_gpu_build(request.device)
+    if request.model == "good" and anomaly_class(project) not in project.classes:
+        project.add_class(CLASS)
     dataset, settings = plan_run(project, request)
     run = new_run_folder(project, request.model)
     _keep_labels(project, run, dataset)
@@ -255,15 +403,15 @@ def list_runs(project_root: Path) -> list[Run]:
 
 
 def find_run(project_root: Path, name: str, model: str | None = None) -> Run:
-    """Return the run for RUN of the command line: a name under `runs/`, a path, "last", or "best".
+    """Return the run for RUN of the command line: a name under `runs/`, a path, "last", "best" or "in-use".
 
-    "best" is the run that is used by default, see `default_run`.
+    "best" is the run that is used by default, see `default_run`; "in-use" is that of `run_in_use`.
     """
     runs = [run for run in list_runs(project_root) if model is None or _model(run) == model]
     if name == "last" and runs:
         return runs[-1]
-    if name == "best":
-        found = default_run(project_root, model)
+    if name in ("best", IN_USE):
+        found = default_run(project_root, model) if name == "best" else run_in_use(project_root, model)
         if found is not None:
             return found
     for run in runs:
@@ -273,6 +421,21 @@ def find_run(project_root: Path, name: str, model: str | None = None) -> Run:
     if (path / "recipe.json").exists():
         return Run(path)
     raise problems.UnknownRun(name=name, known=", ".join(run.name for run in runs) or "none")
+
+
+def run_in_use(project_root: Path, model: str | None = None) -> Run | None:
+    """Return the run that the user has chosen in the project, else the default one; None if no run is usable.
+
+    model: only runs of this kind of model.
+    """
+    return chosen_run(project_root, model) or default_run(project_root, model)
+
+
+def chosen_run(project_root: Path, model: str | None = None) -> Run | None:
+    """Return the run that the user has chosen, if it exists and can be used. model: only of this kind of model."""
+    name = read_project_file(project_root).model_in_use
+    runs = (run for run in list_runs(project_root) if run.name == name and run.usable)
+    return next((run for run in runs if model is None or _model(run) == model), None)
 
 
 def default_run(project_root: Path, model: str | None = None) -> Run | None:
@@ -287,7 +450,7 @@ def default_run(project_root: Path, model: str | None = None) -> Run | None:
 
 @dataclass(frozen=True)
 class _Candidate:
-    """Run with the facts of `run_choice.ChoosableRun`."""
+    """Run with the facts of `run.ChoosableRun`."""
 
     run: Run
     model: str

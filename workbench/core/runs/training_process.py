@@ -13,7 +13,7 @@ from typing import Any
 
 from workbench.core import problems
 from workbench.core.project.project import Project
-from workbench.core.runs import process_exit
+from workbench.core.runs import captured_program
 from workbench.core.runs.child_process import ChildProcess, StopTimeouts
 from workbench.core.runs.events import Event, Failed, Finished, encode_command
 from workbench.core.runs.launch import paddle_installed, worker_command, worker_environment
@@ -95,7 +95,7 @@ def run_child(
         ending = child.exit_event(what)
     if ending.problem == "PaddleMissing":
         raise problems.PaddleMissing(command=paddle_command_here())
-    raise process_exit.to_problem(ending, what, log)
+    raise captured_program.to_problem(ending, what, log)
 
 
 @contextmanager

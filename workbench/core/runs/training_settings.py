@@ -1,20 +1,31 @@
-"""Training settings of a run. The user chooses a few; `core.runs.planner` computes the others with reasons."""
+"""Training settings of a run. The user chooses a few; `core.runs.planner` computes the others with reasons.
+
+Training settings that the user has fixed for a project, beyond model, minutes and device.
+
+Stored in `training.json` beside project.json, per kind of model. Settings not in it are computed for every run.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 from pydantic import ConfigDict, Field, ValidationError
 
 from workbench.core import problems
+from workbench.core.json_files import load_versioned
 from workbench.core.messages import Message, Text
+from workbench.core.problems import BadSettings, ProjectBroken
+from workbench.core.project.project import Project
+from workbench.core.project.storage import write_json
 from workbench.core.stored_model import StoredModel
 
 Augmentation = Literal[
     "flip_horizontal", "flip_vertical", "rotate_90", "rotate", "zoom", "brightness", "contrast", "noise", "lighting"
 ]
 
+Model = Literal["unet", "resnet", "good"]  # good: fitted to good images only, see core.anomaly_network
+MODELS: tuple[Model, ...] = get_args(Model)
 
 DEFAULT_MINUTES = 5.0
 MIN_MINUTES = 0.1  # of the controls in the window; a run may be shorter
@@ -28,7 +39,7 @@ class TrainingSettings(StoredModel):
     format: int = 1
 
     # choices of the user
-    model: Literal["unet", "resnet"]
+    model: Model
     minutes: float | None = Field(default=DEFAULT_MINUTES, gt=0, le=MAX_MINUTES)
     epochs: int | None = Field(default=None, ge=1, le=1_000_000)  # limits the run instead of `minutes` if given
     device: str = "auto"  # "auto" | "cpu" | "gpu" | "gpu:0" | "gpu:0,1" | "cpu:2", see launch.processes
@@ -113,11 +124,14 @@ OF_UNET = {
     "mirror",
 }
 OF_RESNET = {"depth", "input_size", "standardize", "train_further", "label_smoothing"}
+OF_GOOD = {"model", "full_scale", "low", "high", "scale"}
 _NOT_OFFERED = {"format", "reasons", "amp_level"}  # O2 was never measured on a GPU; runs that have it remain readable
 
 
 def concerns(model: str) -> list[str]:
     """Return the names of the settings that apply to a kind of model."""
+    if model == "good":
+        return [name for name in TrainingSettings.model_fields if name in OF_GOOD]
     other = OF_RESNET if model == "unet" else OF_UNET
     return [name for name in TrainingSettings.model_fields if name not in other | _NOT_OFFERED]
 
@@ -178,3 +192,53 @@ def parse_settings(pairs: Sequence[str]) -> dict[str, Any]:
         except ValueError:
             choices[key.strip()] = text
     return choices
+
+
+FORMAT = 1
+_ELSEWHERE = {"format", "model", "minutes", "device", "reasons"}  # chosen beside the Train button, or not by the user
+
+Choices = dict[str, Any]  # training settings
+
+
+def adjustable_settings() -> list[str]:
+    """Return the settings that can be fixed, in the order of `TrainingSettings`."""
+    return [name for name in TrainingSettings.model_fields if name not in _ELSEWHERE]
+
+
+class SettingsOverrides(StoredModel):
+    """Content of training.json: settings by kind of model."""
+
+    model_config = ConfigDict(extra="ignore")
+    format: int = FORMAT
+    unet: Choices = {}
+    resnet: Choices = {}
+    good: Choices = {}
+
+    def of(self, model: str) -> Choices:
+        return dict(getattr(self, model))
+
+    def with_choices(self, model: str, choices: Choices) -> SettingsOverrides:
+        return self.model_copy(update={model: dict(choices)})
+
+
+def load_overrides(project: Project) -> SettingsOverrides:
+    """Load training.json; return empty settings if the file does not exist. Raises ProjectBroken."""
+    path = project.root / "training.json"
+    try:
+        choices = load_versioned(path, SettingsOverrides, FORMAT, ProjectBroken)
+        for model in MODELS:
+            unknown = sorted(choices.of(model).keys() - set(adjustable_settings()))
+            if unknown:
+                raise ProjectBroken(path=str(path), why=Message("settings.no_such", name=unknown[0]))
+            request(model, **choices.of(model))
+        return choices
+    except FileNotFoundError:
+        return SettingsOverrides.of_defaults()
+    except BadSettings as error:
+        raise ProjectBroken(path=str(path), why=Message.of(error)) from error
+
+
+def save_overrides(project: Project, choices: SettingsOverrides) -> None:
+    """Write training.json atomically. Raises ProjectReadOnly, CannotWrite."""
+    project.need_write("training.json")
+    write_json(project.root / "training.json", choices.model_dump(mode="json"))

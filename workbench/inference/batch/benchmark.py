@@ -16,11 +16,11 @@ from typing import Any
 
 import numpy as np
 
+from ..cpu_environment import keep_freed_memory
 from ..engines import EngineError, load_engine
 from ..io.image_io import ReadError, read_image
 from ..model_settings import MODEL_FILE, EngineOptions, ModelSettings, SettingsError, load_settings
 from ..predictor import Predictor
-from ..process_memory import keep_freed_memory
 
 MAX_CALLS = 40
 _MIN_GAIN = 0.93  # relative time; smaller gains count as noise

@@ -1,12 +1,276 @@
-"""Copy of this package for an export: its sources, predict.py and requirements.txt."""
+"""Copy of this package for an export: its sources, predict.py and requirements.txt.
+
+Checks of an export: checksums of its files, and comparison of a model's results with those recorded at export.
+
+checks.json maps file names to SHA-256. SHA256SUMS lists every file in the format of `sha256sum -c`, for users and other
+programs, and for predict.py, which verifies the code before importing it.
+
+Of the golden images, integer arithmetic (thresholds, minimum areas, regions) must reproduce a mask byte for byte. The
+network's probabilities are floating-point sums whose order differs between CPUs and engines, so at few pixels a score
+may round to the neighboring one of 256 levels. Engines with reduced precision have expected results of their own and
+wider tolerances, because tiny differences before a rounding become whole levels.
+"""
 
 from __future__ import annotations
 
+import hashlib
+import json
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
+import numpy as np
+
+from ..engines import EngineError
 from ..engines.registry import KINDS
-from ..io.atomic_write import write_atomic
+from ..io import file_access
+from ..io.file_access import read_regular, write_atomic
+from ..io.image_io import ReadError, decode_image, read_image, write_png
+from ..io.json_io import JsonError, read_json
+from ..model_settings import (
+    MODEL_FILE,
+    ModelSettings,
+    load_settings,
+    settings_hash,
+)
+from ..predictor import Prediction, Predictor, apply_thresholds
+from ..regions import image_verdict, measure_classes, select_regions, verdict_table
+
+CHECKS_FILE = "checks.json"
+SUMS_FILE = "SHA256SUMS"
+GOLDEN_FOLDER = "golden"
+_FORMAT = 1
+_PROBABILITY_TOLERANCE = 1e-4
+_PIXEL_TOLERANCE = 0.01  # share of scores that may differ by one level; rounding affects far fewer
+_REDUCED_PROBABILITY = 0.02  # for engines with reduced precision
+_REDUCED_LEVELS = 8  # of 255; smaller differences of scores are not counted
+_MOST_REGIONS = 10_000  # stored of an image; a weak network marks hundreds of thousands
+_REDUCED_MEAN = 0.25  # levels, mean over all scores; detects another network, which changes most scores slightly
+
+
+def write_checks(folder: Path | str) -> None:
+    """Write checks.json and SHA256SUMS for an otherwise complete export. Raises OSError, SettingsError.
+
+    checks.json covers everything except code that determines a result: settings, networks and golden images. The code's
+    behavior is checked by the golden images. SHA256SUMS covers every file.
+    """
+    folder = Path(folder)
+    hashes = {path.relative_to(folder).as_posix(): _sha256(path) for path in _checked_files(folder)}
+    text = json.dumps(hashes, indent=2, ensure_ascii=False, sort_keys=True)
+    write_atomic(folder / CHECKS_FILE, f"{text}\n".encode())
+    files = sorted(path for path in folder.rglob("*") if path.is_file() and "__pycache__" not in path.parts)
+    lines = [f"{_sha256(path)}  {path.relative_to(folder).as_posix()}\n" for path in files if path.name != SUMS_FILE]
+    write_atomic(folder / SUMS_FILE, "".join(lines).encode())
+
+
+def verify_checks(folder: Path | str) -> list[str]:
+    """Return what is missing or changed, one sentence each; empty if the export is intact."""
+    folder = Path(folder)
+    try:
+        hashes = read_json(folder / CHECKS_FILE)
+    except (FileNotFoundError, JsonError):
+        return [f"{CHECKS_FILE} is missing or cannot be read."]
+    if not isinstance(hashes, dict) or MODEL_FILE not in hashes:
+        return [f"{CHECKS_FILE} is not a list of files."]
+    problems = []
+    for name, expected in sorted(hashes.items()):
+        path = folder / name
+        if not _can_be_name(name):
+            problems.append(f"{CHECKS_FILE} names a file that cannot exist.")
+        elif not path.resolve().is_relative_to(folder.resolve()):
+            problems.append(f"{CHECKS_FILE} names a file outside the folder: {name}.")
+        elif not path.is_file():
+            problems.append(f"{name} is missing.")
+        else:
+            try:
+                same = _sha256(path) == expected
+            except OSError as error:
+                problems.append(f"{name} cannot be opened: {file_access.reason(error)}.")
+                continue
+            if not same:
+                problems.append(f"{name} has been changed since the export was written.")
+    return problems
+
+
+def _can_be_name(name: str) -> bool:
+    return len(name) < 4000 and all(len(part.encode()) < 256 for part in Path(name).parts)
+
+
+def network_files(settings: ModelSettings) -> list[str]:
+    """Return the files of a model's networks, relative to its folder, including Paddle's separate weight files."""
+    names = []
+    for name in dict.fromkeys(settings.files.values()):
+        names.append(name)
+        if Path(name).suffix in (".json", ".pdmodel"):
+            names.append(Path(name).with_suffix(".pdiparams").as_posix())
+    return names
+
+
+def _checked_files(folder: Path) -> list[Path]:
+    settings = load_settings(folder / MODEL_FILE)
+    golden = sorted(path for path in (folder / GOLDEN_FOLDER).rglob("*") if path.is_file())
+    return [folder / MODEL_FILE, *(folder / name for name in network_files(settings)), *golden]
+
+
+def _sha256(path: Path) -> str:
+    digest = hashlib.sha256()
+    with path.open("rb") as file:
+        while block := file.read(1 << 20):
+            digest.update(block)
+    return digest.hexdigest()
+
+
+def write_reference_results(
+    folder: Path | str, predictor: Predictor, images: Sequence[tuple[str, Path | str]], *, apart: str = ""
+) -> None:
+    """Store images, byte for byte, and their results from `predictor` in the sub-folder golden.
+
+    images: (display name, file). apart: engine whose results are stored in a folder of their own. Raises ReadError,
+        EngineError, OSError.
+    """
+    images_folder = Path(folder) / GOLDEN_FOLDER
+    golden = images_folder / apart
+    entries = []
+    for number, (name, path) in enumerate(images, start=1):
+        data = read_regular(Path(path))
+        image = decode_image(data, str(path))
+        result = predictor.predict(image, keep_probabilities=True, most_regions=_MOST_REGIONS)
+        entry: dict[str, Any] = {
+            "name": name,
+            "picture": f"{number}{Path(path).suffix.lower()}",
+            "pixels": int(image.shape[0] * image.shape[1]),
+        }
+        write_atomic(images_folder / entry["picture"], data)
+        if result.mask is not None and result.class_scores is not None:
+            entry.update(mask=f"{number}.mask.png", scores=f"{number}.scores.png")
+            write_png(golden / entry["mask"], result.mask)
+            # The class planes are stacked vertically, since a PNG cannot hold a 3-D array.
+            write_png(golden / entry["scores"], result.class_scores.reshape(-1, image.shape[1]))
+        entry["expected"] = f"{number}.json"
+        expected = {key: value for key, value in result.to_json().items() if key != "milliseconds"}
+        expected["left_out"] = result.left_out
+        write_atomic(golden / entry["expected"], _json(expected))
+        entries.append(entry)
+    content = {"format": _FORMAT, "settings": settings_hash(predictor.settings), "pictures": entries}
+    write_atomic(golden / "golden.json", _json(content))
+
+
+def self_test(folder: Path | str, predictor: Predictor, quick: bool = False) -> list[str]:
+    """Return the differences from the expected results, one sentence each; empty if there are none.
+
+    quick: test only the smallest golden image.
+    """
+    images_folder = Path(folder) / GOLDEN_FOLDER
+    engine_folder = images_folder / _engine_name(predictor)
+    golden = engine_folder if (engine_folder / "golden.json").is_file() else images_folder
+    problems = []
+    try:
+        content = read_json(golden / "golden.json")
+        if content["format"] != _FORMAT:
+            return [f"The reference results have the format {content['format']}, not {_FORMAT}."]
+        entries = sorted(content["pictures"], key=lambda entry: entry["pixels"])
+        if not entries:
+            return ["There are no reference results."]
+        if content["settings"] != settings_hash(predictor.settings):
+            problems.append("The settings in model.json are not those that the model was exported with.")
+        for entry in entries[:1] if quick else entries:
+            problems += [
+                f"{entry['name']}: {problem}" for problem in _differences(images_folder, golden, entry, predictor)
+            ]
+    except (OSError, ValueError, LookupError, TypeError, AttributeError, ArithmeticError, ReadError) as error:
+        problems.append(f"The reference results cannot be read: {error}")
+    except EngineError as error:
+        problems.append(str(error))
+    return problems
+
+
+def _engine_name(predictor: Predictor) -> str:
+    name = getattr(predictor.engine, "name", "")
+    return name if name in KINDS else ""
+
+
+def _differences(images_folder: Path, golden: Path, entry: dict[str, Any], predictor: Predictor) -> list[str]:
+    image = read_image(_file_inside(images_folder, entry["picture"]))
+    expected = read_json(_file_inside(golden, entry["expected"]))
+    result = predictor.predict(image, keep_probabilities=True, most_regions=0)
+    if result.mask is None:
+        return _verdict_differences(expected, result, _is_reduced(predictor))
+    mask = read_image(_file_inside(golden, entry["mask"]))
+    stack = read_image(_file_inside(golden, entry["scores"]))
+    class_scores = stack.reshape(-1, *mask.shape)
+    tolerance = _REDUCED_LEVELS if _is_reduced(predictor) else 0
+    return _mask_differences(expected, mask, class_scores, result, predictor.settings, tolerance)
+
+
+def _is_reduced(predictor: Predictor) -> bool:
+    name = _engine_name(predictor)
+    return bool(name and KINDS[name].reduced)
+
+
+def _verdict_differences(expected: dict[str, Any], result: Prediction, reduced: bool) -> list[str]:
+    assert result.probabilities is not None
+    if result.verdict != expected["verdict"]:
+        return [f"the verdict is {result.verdict}, not {expected['verdict']}."]
+    if set(result.probabilities) != set(expected["probabilities"]):
+        return ["the verdicts have other names."]
+    largest = max(abs(expected["probabilities"][name] - p) for name, p in result.probabilities.items())
+    allowed = _REDUCED_PROBABILITY if reduced else _PROBABILITY_TOLERANCE
+    return [f"a probability differs by {largest:.2g}."] if largest > allowed else []
+
+
+def _mask_differences(
+    expected: dict[str, Any],
+    mask: np.ndarray,
+    class_scores: np.ndarray,
+    result: Prediction,
+    settings: ModelSettings,
+    tolerance: int,
+) -> list[str]:
+    assert result.mask is not None and result.class_scores is not None
+    if result.class_scores.shape != class_scores.shape:
+        return [f"the scores have the shape {result.class_scores.shape}, not {class_scores.shape}."]
+    problems = []
+    distance = np.abs(result.class_scores.astype(np.int16) - class_scores)
+    deviating = int(np.count_nonzero(distance > tolerance))
+    shifted = distance.mean() > _REDUCED_MEAN if tolerance else distance.max() > 1
+    if shifted or deviating > 4 + _PIXEL_TOLERANCE * distance.size:
+        worst = int(distance.max())
+        problems.append(f"the network's scores differ at {deviating} pixels, by up to {worst} of 255.")
+    expected_mask, scores = apply_thresholds(class_scores, settings)
+    differing = np.count_nonzero(expected_mask != mask)
+    if not differing and not deviating:
+        differing = np.count_nonzero(result.mask != mask)
+    if differing:
+        problems.append(f"the mask differs at {differing} pixels.")
+    measured = measure_classes(expected_mask, scores, settings)
+    # Older exports store all regions.
+    found, left_out = select_regions(measured, settings, _MOST_REGIONS if "left_out" in expected else None)
+    regions = [region.to_json() for region in found]
+    known = [
+        {name: value for name, value in region.items() if name in entry}  # older exports store fewer values per region
+        for region, entry in zip(regions, expected["regions"])
+    ]
+    counts = (len(regions), left_out) == (len(expected["regions"]), expected.get("left_out", 0))
+    if not counts or known != expected["regions"]:
+        problems.append("the regions differ.")
+    if "verdict_reason" in expected:  # older exports give no verdict for a segmentation
+        verdict = image_verdict(verdict_table(expected_mask, scores, measured, settings), settings)
+        name, reason = (None, None) if verdict is None else (verdict.name, verdict.reason)
+        if (name, reason) != (expected["verdict"], expected["verdict_reason"]):
+            problems.append(f"the verdict is {name}, not {expected['verdict']}, or has another reason.")
+    return problems
+
+
+def _file_inside(golden: Path, name: str) -> Path:
+    path = golden / name
+    if Path(name).name != name or path.resolve().parent != golden.resolve():
+        raise ValueError(f"{name!r} is not the name of a file beside it")
+    return path
+
+
+def _json(content: Any) -> bytes:
+    return (json.dumps(content, indent=2, ensure_ascii=False) + "\n").encode("utf-8", "backslashreplace")
+
 
 _SOURCE_FOLDER = Path(__file__).resolve().parents[1]
 _PACKAGE_NAME = "inference"

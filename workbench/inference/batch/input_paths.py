@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path, PurePath
 
 from ..io.image_io import IMAGE_SUFFIXES
-from ..io.natural_order import natural_key
+from ..text_safety import natural_key
 
 
 @dataclass(frozen=True)

@@ -22,7 +22,7 @@ import numpy as np
 
 from ..engines import EngineError
 from ..io import file_access
-from ..io.atomic_write import (
+from ..io.file_access import (
     replacing,
     sweep,
 )

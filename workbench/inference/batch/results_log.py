@@ -16,15 +16,14 @@ from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 from typing import Any
 
-from ..io.atomic_write import sync
+from ..io.file_access import read_regular, sync
 from ..io.json_io import JsonError, parse_json, read_lines
-from ..io.regular_files import read_regular
 from ..model_settings import (
     MODEL_FILE,
     ModelSettings,
     load_settings,
 )
-from .export_checks import network_files
+from .export_package import network_files
 
 RESULTS_LOG_FILE = "results.jsonl"
 _FORMAT = 1

@@ -10,14 +10,14 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, NoReturn
 
+from ..cpu_environment import keep_freed_memory
 from ..engines import NAMES, EngineError
 from ..io import file_access
 from ..model_settings import SettingsError
 from ..predictor import Prediction, Predictor
-from ..process_memory import keep_freed_memory
 from ..text_safety import terminal_text
 from ..verdict_rule import result_text
-from .export_checks import self_test, verify_checks
+from .export_package import self_test, verify_checks
 from .folder_watch import watch
 from .input_paths import collect_images
 from .interrupts import exit_on_broken_pipe, handle_interrupts

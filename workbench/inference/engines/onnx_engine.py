@@ -12,7 +12,7 @@ import numpy as np
 import onnxruntime
 
 from ..cpu_environment import cores
-from ..io.regular_files import read_regular
+from ..io.file_access import read_regular
 from ..model_settings import EngineOptions, ModelSettings
 
 

@@ -8,7 +8,7 @@ from threading import Lock
 
 import numpy as np
 
-from ..io.regular_files import read_regular
+from ..io.file_access import read_regular
 from ..model_settings import EngineOptions, ModelSettings
 
 

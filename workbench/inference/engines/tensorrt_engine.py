@@ -9,7 +9,7 @@ from pathlib import Path
 
 import numpy as np
 
-from ..io.regular_files import read_regular
+from ..io.file_access import read_regular
 from ..model_settings import EngineOptions, ModelSettings
 
 

@@ -3,18 +3,28 @@
 On Windows a file that a virus scanner, a backup or a synchronized folder reads cannot be opened, replaced or removed
 until that program has closed it. Such an access is repeated for two seconds; on other systems it fails at once, because
 a refusal means that the permission is missing.
+
+Files are written atomically: a file is either the old one or the complete new one. Of untrusted files only regular
+ones are opened, and headers are read without the rest of the file.
 """
 
 from __future__ import annotations
 
 import contextlib
+import errno
 import os
+import re
+import secrets
 import shutil
+import stat
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from io import FileIO
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, BinaryIO, TypeVar
+
+import numpy as np
 
 PAUSES = (0.01, 0.03, 0.06, 0.1, 0.2, 0.4, 0.6, 0.6) if sys.platform == "win32" else ()  # seconds
 
@@ -57,3 +67,169 @@ def discard_tree(folder: Path) -> None:
     with contextlib.suppress(OSError):
         remove_tree(folder)
     shutil.rmtree(folder, ignore_errors=True)
+
+
+_TEMPORARY = re.compile(r"\.[0-9a-f]{16}\.tmp")
+_in_progress: set[str] = set()  # temporary files that this process is writing
+
+_ROOTS: set[Path] = set()
+UNSUPPORTED = (errno.EINVAL, errno.ENOSYS, errno.EOPNOTSUPP)  # answers of network drives without fsync
+
+
+def write_atomic(path: Path | str, data: bytes | memoryview) -> None:
+    """Write `data` to `path` through a temporary file in the same folder. Creates the folder. Raises OSError."""
+    with replacing(path) as file:
+        file.write(data)
+
+
+def sync(descriptor: int) -> None:
+    """Write a file through to the disk, as far as its file system supports that. Raises OSError."""
+    try:
+        os.fsync(descriptor)
+    except OSError as error:
+        if error.errno not in UNSUPPORTED:
+            raise
+
+
+def keep_root(root: Path) -> None:
+    """Never create the folder `root` from now on: it holds an open project or run, and may be moved or unmounted."""
+    _ROOTS.add(root)
+
+
+def make_folder(folder: Path) -> None:
+    """Create a folder and its parents, except roots registered by `keep_root` and their parents. Raises OSError."""
+    missing_folders: list[Path] = []
+    for path in (folder, *folder.parents):
+        if path in _ROOTS:
+            os.stat(path)
+            for missing_folder in reversed(missing_folders):
+                missing_folder.mkdir(exist_ok=True)
+            return
+        missing_folders.append(path)
+    folder.mkdir(parents=True, exist_ok=True)
+
+
+def sweep(
+    folder: Path, *, below: bool = False, min_age: float = 0.0, stopped: Callable[[], bool] = lambda: False
+) -> None:
+    """Remove temporary files of interrupted writes from a folder, as far as possible.
+
+    below: include subfolders. min_age: seconds since the last change, for a folder in which another process may be
+        writing. stopped: polled after each folder. Files that this process is writing are kept.
+    """
+    latest = time.time() - min_age
+    for path, _, names in os.walk(folder):
+        for name in names:
+            if _TEMPORARY.fullmatch(name) and name not in _in_progress:
+                file = os.path.join(path, name)
+                with contextlib.suppress(OSError):
+                    if not min_age or os.stat(file).st_mtime < latest:
+                        os.unlink(file)
+        if stopped() or not below:
+            return
+
+
+def replace_path(temporary: Path, path: Path) -> None:
+    """Move a file or folder to `path`. Raises OSError."""
+    patiently(temporary.replace, path)
+
+
+@contextlib.contextmanager
+def replacing(path: Path | str) -> Iterator[BinaryIO]:
+    """Yield a file that replaces `path` if the block succeeds and is deleted if it fails.
+
+    Creates the folder. Raises OSError.
+    """
+    path = Path(path)
+    make_folder(path.parent)
+    # A short random name, because the target's name may already have the maximum length.
+    temporary = path.parent / f".{secrets.token_hex(8)}.tmp"
+    _in_progress.add(temporary.name)
+    try:
+        with temporary.open("xb") as file:
+            yield file
+            file.flush()
+            sync(file.fileno())
+        try:
+            replace_path(temporary, path)
+        except FileExistsError as error:
+            raise OSError(errno.EOPNOTSUPP, "the drive cannot replace files", str(path)) from error
+    except BaseException:
+        with contextlib.suppress(OSError):
+            remove_file(temporary, missing_ok=True)
+        raise
+    finally:
+        _in_progress.discard(temporary.name)
+
+
+_BLOCK = 1 << 16  # bytes per read of a FileView
+
+
+class NotRegular(OSError):
+    """Pipe, device, socket or folder in place of a file; opening it could block forever."""
+
+    def __init__(self, path: Path | str) -> None:
+        super().__init__(errno.EINVAL, "it is not a regular file", str(path))
+
+
+def require_regular(path: Path | str) -> None:
+    """Raise NotRegular unless `path` is a regular file or a link to one; OSError if it cannot be accessed."""
+    if not stat.S_ISREG(os.stat(path).st_mode):
+        raise NotRegular(path)
+
+
+def open_regular(path: Path | str) -> FileIO:
+    """Open a regular file for reading, following links, without blocking. Raises OSError, including NotRegular."""
+    require_regular(path)
+    # The file may have been replaced meanwhile: without O_NONBLOCK, opening a pipe blocks until a writer connects.
+    flags = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0) | getattr(os, "O_CLOEXEC", 0)
+    descriptor = patiently(os.open, path, flags)
+    try:
+        if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+            raise NotRegular(path)
+        return os.fdopen(descriptor, "rb", buffering=0)
+    except BaseException:
+        os.close(descriptor)
+        raise
+
+
+def read_regular(path: Path | str) -> bytes:
+    """Return the content of a regular file. Raises OSError."""
+    with open_regular(path) as file:
+        return file.read()
+
+
+def load_regular(path: Path | str, limit: int | None = None) -> np.ndarray:
+    """Return the content of a regular file as uint8 (n,). Raises OSError, and ValueError beyond `limit` bytes."""
+    with open_regular(path) as file:
+        size = os.fstat(file.fileno()).st_size
+        if limit is not None and size > limit:
+            raise ValueError(f"its {size / 1e6:.0f} MB are over the limit of {limit / 1e6:.0f} MB for a file")
+        return np.fromfile(file, np.uint8)
+
+
+class FileView:
+    """Read-only view of an open file with index and slice access like memoryview; only requested blocks are read."""
+
+    def __init__(self, file: BinaryIO) -> None:
+        self._file = file
+        self._size = os.fstat(file.fileno()).st_size
+        self._start, self._block = 0, b""
+
+    def __len__(self) -> int:
+        return self._size
+
+    def __getitem__(self, key: slice | int) -> bytes | int:
+        if not isinstance(key, slice):
+            data = self._bytes(key, min(key + 1, self._size)) if key >= 0 else b""
+            if not data:
+                raise IndexError(key)
+            return data[0]
+        start, stop, _ = key.indices(self._size)
+        return self._bytes(start, stop)
+
+    def _bytes(self, start: int, stop: int) -> bytes:
+        if not (self._start <= start and stop <= self._start + len(self._block)):
+            self._file.seek(start)
+            self._start, self._block = start, self._file.read(max(_BLOCK, stop - start))
+        return self._block[start - self._start : max(start, stop) - self._start]

@@ -1,7 +1,7 @@
 """Properties of image files needed before decoding: size, memory, orientation, completeness and layout.
 
 Only formats parsed here are decoded at all. If a header states several sizes, the largest counts. A view is a
-memoryview, bytes, bytearray or a `regular_files.FileView`.
+memoryview, bytes, bytearray or a `file_access.FileView`.
 """
 
 from __future__ import annotations

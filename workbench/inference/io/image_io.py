@@ -1,6 +1,12 @@
 """Image files decoded into arrays, identically for the viewer, training and every export.
 
 Orientation is applied here only, because OpenCV's handling of it differs by format, depth and version.
+
+Limits on image size, checked against the header before decoding.
+
+A file of a few kilobytes can expand to gigabytes. Two environment variables set the limits: WORKBENCH_MAX_MEGAPIXELS
+(pixels of an image) and WORKBENCH_MAX_DECODED_MB (memory of an image decoded as a whole, of which its decoder may use
+twice as much).
 """
 
 from __future__ import annotations
@@ -8,6 +14,7 @@ from __future__ import annotations
 import hashlib
 import io
 import math
+import os
 import re
 from dataclasses import replace
 from pathlib import Path
@@ -15,12 +22,51 @@ from typing import Any
 
 import numpy as np
 
-from . import file_access, size_limits
-from .atomic_write import write_atomic
+from . import file_access
+from .file_access import FileView, load_regular, open_regular, write_atomic
 from .image_header import ImageHeader, apply_orientation, describe, inspect, page_index
 from .opencv import cv2
-from .regular_files import FileView, load_regular, open_regular
 from .tiff_regions import tiff_size
+
+MEGAPIXELS, DECODED = "WORKBENCH_MAX_MEGAPIXELS", "WORKBENCH_MAX_DECODED_MB"
+_DEFAULTS = {MEGAPIXELS: 1000, DECODED: 2048}
+
+
+def limit(name: str) -> float:
+    """Return a limit: the value of its environment variable if that is a positive number, else the default."""
+    try:
+        value = float(os.environ.get(name, ""))
+    except ValueError:
+        return _DEFAULTS[name]
+    return value if value > 0 and not math.isnan(value) else _DEFAULTS[name]
+
+
+def decoded_bytes() -> int:
+    """Return the memory limit in bytes for an image decoded as a whole."""
+    return int(min(limit(DECODED) * (1 << 20), 1 << 62))
+
+
+def size_problem(width: int, height: int, values: int = 0, size: int = 1, peak: int = 0) -> str:
+    """Return the reason why an image is too large, a part of a sentence; "" if it is not.
+
+    values: number of values decoded at once, of `size` bytes each; 0 if the image is not decoded as a whole. peak:
+        bytes in use while it is decoded, of which at most twice the limit are allowed.
+    """
+    maximum = limit(MEGAPIXELS)
+    if width * height > maximum * 1e6:
+        return (
+            f"its {width} x {height} pixels are over the limit of {maximum:g} megapixels"
+            f" (the environment variable {MEGAPIXELS} changes it)"
+        )
+    maximum = limit(DECODED)
+    needed = math.ceil(max(values * size, peak / 2) / (1 << 20))
+    if needed > maximum:
+        return (
+            f"decoded it would take {needed} MB, over the limit of {maximum:g} MB"
+            f" (the environment variable {DECODED} changes it)"
+        )
+    return ""
+
 
 IMAGE_SUFFIXES = frozenset(
     {
@@ -82,7 +128,7 @@ def read_header(path: Path | str) -> ImageHeader:
 def _load(path: Path | str) -> np.ndarray:
     """Return the bytes of a file. Raises ReadError."""
     try:
-        return load_regular(path, size_limits.decoded_bytes() + _MAX_EXTRA_BYTES)
+        return load_regular(path, decoded_bytes() + _MAX_EXTRA_BYTES)
     except MemoryError:
         raise ReadError(path, "there is not enough memory for it") from None
     except (OSError, ValueError) as error:
@@ -113,7 +159,7 @@ def _check_header(container: ImageHeader, name: Path | str, *, whole: bool = Tru
             name, f"its sides of {width} and {height} pixels are over the limit of {_MAX_PNG_SIDE} for PNG files"
         )
     values, peak = (container.values, _peak(container)) if whole else (0, 0)
-    too_large = size_limits.size_problem(width, height, values, container.depth, peak)
+    too_large = size_problem(width, height, values, container.depth, peak)
     if too_large:
         raise ReadError(name, too_large)
 
@@ -125,7 +171,7 @@ def _peak(container: ImageHeader) -> int:
 
 def _is_lean(container: ImageHeader) -> bool:
     """Return True if a TIFF is to be decoded by tifffile because OpenCV would need too much memory."""
-    return bool(container.lean) and container.peak > 2 * size_limits.decoded_bytes()
+    return bool(container.lean) and container.peak > 2 * decoded_bytes()
 
 
 def read_page(path: Path | str, number: int) -> np.ndarray:
@@ -288,7 +334,7 @@ def _decode_with_tifffile(data: np.ndarray, name: Path | str, number: int = 0) -
     try:
         with tifffile.TiffFile(io.BytesIO(data.data)) as file:
             page = file.pages[number]
-            too_large = size_limits.size_problem(
+            too_large = size_problem(
                 page.imagewidth, page.imagelength, page.size, page.dtype.itemsize, _tifffile_peak(page, data.size)
             )
             if too_large:

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from . import file_access
-from .regular_files import open_regular
+from .file_access import open_regular
 
 LIMIT = 256 << 20  # maximum file size in bytes
 LINE_LIMIT = 16 << 20  # maximum line length in bytes

@@ -14,9 +14,9 @@ from typing import Any
 
 import numpy as np
 
+from .file_access import FileView, open_regular, require_regular
 from .image_header import page_index
 from .opencv import cv2
-from .regular_files import FileView, open_regular, require_regular
 
 _CACHE = 256 << 20  # cache size in bytes of decoded segments
 _MAX_OVERVIEW_SIDE = 6000  # maximum of the overview's longer side, in pixels

@@ -12,16 +12,22 @@ from PySide6.QtCore import QObject, QTimer, Signal
 
 from workbench.core.problems import Problem
 from workbench.core.runs.events import Evaluated, Event, Failed, Finished
-from workbench.core.runs.run import Run, list_runs
-from workbench.core.runs.run_choice import choose_default
+from workbench.core.runs.gpu_facts import SystemSample, encode_sample
+from workbench.core.runs.run import Run, choose_default, list_runs
 from workbench.core.runs.run_comparison import RunComparison, compare_runs
-from workbench.core.runs.run_health import HealthFinding, RunState, diagnose
-from workbench.core.runs.run_history import PastRun, RunLine, machine_path, read_past, run_line
-from workbench.core.runs.run_series import RunSeries
-from workbench.core.runs.system_stats import SystemSample, encode_sample
-from workbench.core.runs.value_columns import Columns
+from workbench.core.runs.run_history import (
+    HealthFinding,
+    PastRun,
+    RunLine,
+    RunState,
+    diagnose,
+    machine_path,
+    read_past,
+    run_line,
+)
+from workbench.core.runs.run_series import Columns, RunSeries
+from workbench.inference.cpu_environment import release_free_memory
 from workbench.inference.model_settings import MODEL_FILE
-from workbench.inference.process_memory import release_free_memory
 from workbench.session.session import Session
 from workbench.session.tasks import Task, TaskRunner
 from workbench.session.training.telemetry import TelemetryThread
@@ -48,7 +54,8 @@ class RunList(QObject):
     opened or its images are listed again, when a training begins or ends, and by `refresh`.
     """
 
-    listed = Signal()
+    listed = Signal()  # also after the model in use was chosen, here or by another program
+    in_use_changed = Signal()
     compared_changed = Signal()
     failed = Signal(object)  # Problem: a run could not be read
 
@@ -57,14 +64,16 @@ class RunList(QObject):
         self.lines: list[RunLine] = []
         self.exports: list[Path] = []
         self.compared: list[ComparedRun] = []
-        self.selected: Run | None = None  # run that the user selected to be used, until another one is shown
         self._session, self._training = session, training
         self._known: dict[str, tuple[int, RunLine]] = {}  # name -> size of its events, line
         self.tasks = TaskRunner(2, self)  # the list does not wait for a comparison
         self._refresh: Task | None = None
+        self._last_used: tuple[Path | None, bool] = (None, False)  # model in use, whether it was chosen
+        self.listed.connect(self._report_in_use)
         session.project_opened.connect(self.refresh)
         session.images_listed.connect(self.refresh)
         session.project_closed.connect(self._forget)
+        session.classes_changed.connect(self._project_changed)
         training.started.connect(self._shown_changed)
         training.ended.connect(self.refresh)
         if session.project is not None:
@@ -82,17 +91,33 @@ class RunList(QObject):
         return [line for line in self.lines if line.usable and model in ("", line.model)]
 
     @property
-    def in_use(self) -> Run | None:
-        """Run for predictions, suggestions, evaluation and export: the selected run, else the default one.
+    def chosen(self) -> Run | None:
+        """Run that the user has chosen in the project, if it can be used."""
+        project = self._session.project
+        name = project.file.model_in_use if project is not None else ""
+        return next((line.run for line in self.usable() if line.run.name == name and line.run.usable), None)
 
-        A run that has just been trained is used if it is the default one. Without any usable run in the list, it is
-        the shown run, once it can be used.
+    @property
+    def in_use(self) -> Run | None:
+        """Model in use, for predictions, suggestions, evaluation and export: the chosen run, else the default one.
+
+        A run that has just been trained never replaces a chosen one. Without any usable run in the list, it is the
+        shown run, once it can be used.
         """
-        shown = self._training.run
-        for run in (self.selected, self.default(), shown):
+        for run in (self.chosen, self.default(), self._training.run):
             if run is not None and run.usable:
                 return run
         return None
+
+    def choose(self, run: Run | None) -> None:
+        """Use this run from now on, None: the default one; stored in project.json. `listed` follows."""
+        name = "" if run is None else run.name
+        if self._session.writable and self._session.set_project_field("model_in_use", name):
+            self.listed.emit()
+
+    def line_of(self, run: Run | None) -> RunLine | None:
+        """Return the line of a run; None if it is not listed."""
+        return next((line for line in self.lines if run is not None and line.run.name == run.name), None)
 
     def default(self, model: str = "") -> Run | None:
         """Return the run of `choose_default`. model: only runs of this kind of model."""
@@ -101,7 +126,8 @@ class RunList(QObject):
 
     def metrics_of(self, run: Run | None) -> dict[str, Any]:
         """Return the metrics of a run's best evaluation on the validation images, empty without one."""
-        return next((line.metrics for line in self.lines if run is not None and line.run.name == run.name), {})
+        line = self.line_of(run)
+        return {} if line is None else line.metrics
 
     def models(self) -> list[Path]:
         """Return the folders of the usable runs, that of the run in use first, and of the exports."""
@@ -134,6 +160,21 @@ class RunList(QObject):
         self._known, self.exports = result
         self.lines = [line for _, line in reversed(self._known.values())]
         self.listed.emit()
+
+    def _project_changed(self) -> None:
+        """Follow a choice that another program has written to project.json."""
+        if self._used() != self._last_used:
+            self.listed.emit()
+
+    def _used(self) -> tuple[Path | None, bool]:
+        used = self.in_use
+        return None if used is None else used.root, self.chosen is not None
+
+    def _report_in_use(self) -> None:
+        used = self._used()
+        if used != self._last_used:
+            self._last_used = used
+            self.in_use_changed.emit()
 
     # --- comparison -------------------------------------------------------------------------------
 
@@ -170,8 +211,6 @@ class RunList(QObject):
 
     def _shown_changed(self, run: Run) -> None:
         """Compare the selected runs with the newly shown one, as far as possible."""
-        if self.selected is not None and self.selected.root != run.root:
-            self.selected = None
         if self.compared:
             self.compare([other.run for other in self.compared])
         if all(line.run.name != run.name for line in self.lines):
@@ -179,7 +218,7 @@ class RunList(QObject):
 
     def _forget(self) -> None:
         self.tasks.cancel()
-        self.lines, self.exports, self.compared, self._known, self.selected = [], [], [], {}, None
+        self.lines, self.exports, self.compared, self._known = [], [], [], {}
         self.listed.emit()
         self.compared_changed.emit()
 

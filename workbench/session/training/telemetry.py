@@ -10,8 +10,7 @@ from typing import Any, Protocol
 from PySide6.QtCore import QObject, QThread, Signal
 
 from workbench.core.messages import Message
-from workbench.core.runs.gpu_facts import mig_instances
-from workbench.core.runs.system_stats import GpuSample, SystemSample
+from workbench.core.runs.gpu_facts import GpuSample, SystemSample, mig_instances
 from workbench.session.error_log import log_error
 from workbench.session.tasks import call_at_end
 

@@ -8,8 +8,8 @@ from typing import Any
 from PySide6.QtCore import QObject, Signal, Slot
 
 from workbench.core.problems import Problem, WorkerFailed
-from workbench.core.runs import process_exit
-from workbench.core.runs.events import BestKept, Evaluated, Event, Failed, Finished, Preview, Started, Step
+from workbench.core.runs import captured_program
+from workbench.core.runs.events import BestKept, Evaluated, Event, Failed, Finished, Preview, Progress, Started, Step
 from workbench.core.runs.run import Run, create_run, list_runs
 from workbench.core.runs.run_history import PastRun
 from workbench.core.runs.training_settings import request
@@ -73,14 +73,18 @@ class RunProgress:
         self.steps = self.seconds = 0.0
         self.planned_seconds: float | None = None
         self.kept_open_event: BestKept | None = None
+        self._has_steps = True
 
     def add(self, event: Event) -> None:
         """Follow an event of the run."""
         self.seconds = event.time
         if isinstance(event, Started):
             self.planned_seconds = event.seconds_planned
+            self._has_steps = event.model != "good"
         elif isinstance(event, Step):
             self._set_steps(event)
+        elif isinstance(event, Progress) and not self._has_steps and event.total:
+            self.steps = max(self.steps, min(1.0, event.done / event.total))
         elif isinstance(event, BestKept):
             self.kept_open_event = event
 
@@ -158,6 +162,11 @@ class TrainingControl(QObject):
         return self.preparing or self.running
 
     @property
+    def controllable(self) -> bool:
+        """True if there is a training that this window may stop or pause; that of a read-only project is another's."""
+        return self.busy and self._session.writable
+
+    @property
     def eta_seconds(self) -> float | None:
         """Estimated seconds until the run is done; None if unknown."""
         return self.progress.remaining_seconds if self.running else None
@@ -211,13 +220,13 @@ class TrainingControl(QObject):
         try:
             run.check_links()
         except Problem as problem:
-            self._report_not_started(process_exit.from_problem(problem))
+            self._report_not_started(captured_program.from_problem(problem))
             return
         self._start_child(run, resume=True)
 
     def stop(self, *, force: bool = False) -> None:
         """Finish the step, save, end. The stop is enforced after a delay; with `force` at once."""
-        if not self.busy or (self.stopping and not force):
+        if not self.controllable or (self.stopping and not force):
             return
         self.stopping = True
         if self._thread is not None:
@@ -226,25 +235,25 @@ class TrainingControl(QObject):
 
     def pause(self) -> None:
         """Save and pause after the current step; the time of the run is paused as well."""
-        if self.running and self._thread is not None and not (self.paused or self.stopping):
+        if self.controllable and self._thread is not None and not (self.paused or self.stopping):
             self._thread.pause()
             self.paused = True
             self.state_changed.emit()
 
     def unpause(self) -> None:
-        if self.running and self._thread is not None and self.paused:
+        if self.controllable and self._thread is not None and self.paused:
             self._thread.resume()
             self.paused = False
             self.state_changed.emit()
 
     def watch(self, key: str) -> None:
         """Request previews of this image from now on."""
-        if self._thread is not None:
+        if self._thread is not None and self._session.writable:
             self._thread.watch(key)
 
     def send_command(self, command: str, image: str | None = None) -> None:
-        """Send the trainer one of `core.runs.events.COMMANDS`; ignored without a trainer."""
-        if self._thread is not None:
+        """Send the trainer one of `core.runs.events.COMMANDS`; ignored without a trainer and in a read-only project."""
+        if self._thread is not None and self._session.writable:
             self._thread.send_command(command, image)
 
     def follow(self, run: Run) -> None:
@@ -277,9 +286,10 @@ class TrainingControl(QObject):
     # --- trainer ----------------------------------------------------------------------------------
 
     def _preparation_failed(self, problem: Problem) -> None:
-        self._report_not_started(process_exit.from_problem(problem))
+        self._report_not_started(captured_program.from_problem(problem))
 
     def _prepared(self, run: Run) -> None:
+        self._session.classes.changed.emit()  # a model of good images may have added its own
         if self.stopping:
             discard_tree(run.root)  # just created, nothing was trained
             self._report_not_started(None)
@@ -306,7 +316,7 @@ class TrainingControl(QObject):
             return
         thread.start()
         if self._session.key is not None:
-            thread.watch(self._session.key)
+            self.watch(self._session.key)
         self.started.emit(run)
         self.state_changed.emit()
 

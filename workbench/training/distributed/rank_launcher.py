@@ -23,11 +23,10 @@ import psutil
 
 from workbench.core.messages import Message
 from workbench.core.problems import Problem, WorkerFailed
-from workbench.core.runs import process_exit
+from workbench.core.runs import captured_program
 from workbench.core.runs.events import Failed, Finished, Started, decode, decode_command, encode_command
-from workbench.core.runs.launch import launcher_command, launcher_environment, processes, worker_command
+from workbench.core.runs.launch import RunLock, launcher_command, launcher_environment, processes, worker_command
 from workbench.core.runs.run import Run
-from workbench.core.runs.run_lock import RunLock
 from workbench.inference.io.file_access import discard_tree
 from workbench.training.device import check
 from workbench.training.distributed.process_group import check_batch
@@ -169,16 +168,16 @@ def failure_of(run: Run, code: int) -> Problem:
     if own is not None:
         return own
     log = run.ranks / "launcher.log"
-    match = re.search(r"Container rank (\d+) status \w+ .*? code (-?\d+)", process_exit.log_tail(log, lines=400))
+    match = re.search(r"Container rank (\d+) status \w+ .*? code (-?\d+)", captured_program.log_tail(log, lines=400))
     if match is None:
-        why = process_exit.cause(code, process_exit.log_tail(log))
+        why = captured_program.cause(code, captured_program.log_tail(log))
         return WorkerFailed(what=Message("process.training"), why=why, log=str(log))
     number = int(match[1])
     reported = _reported(run, number)
     if reported is not None:
         return reported
     path = run.ranks / f"rank-{number}.log"
-    cause = process_exit.cause(int(match[2]), process_exit.log_tail(path))
+    cause = captured_program.cause(int(match[2]), captured_program.log_tail(path))
     why = Message("ranks.of_process", n=number + 1, why=cause)
     return WorkerFailed(what=Message("process.training"), why=why, log=str(path))
 
@@ -189,7 +188,7 @@ def _reported(run: Run, number: int) -> Problem | None:
         for line in (run.ranks / f"rank-{number}.jsonl").read_text("utf-8", "replace").splitlines():
             event = decode(line)
             if isinstance(event, Failed):
-                return process_exit.to_problem(event, "training", run.log_path)
+                return captured_program.to_problem(event, "training", run.log_path)
     return None
 
 

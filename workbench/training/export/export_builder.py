@@ -26,12 +26,10 @@ from workbench.core.resources import SOURCE_LANGUAGE
 from workbench.core.runs.events import Finished, Progress, Trouble
 from workbench.core.runs.export_options import LAYOUTS, LINE_FORMAT, ExportOptions, engines_of
 from workbench.core.runs.run import Run
-from workbench.inference.batch.export_checks import self_test, write_checks
-from workbench.inference.batch.export_package import write_package
+from workbench.inference.batch.export_package import self_test, write_checks, write_package
 from workbench.inference.engines import Engine, EngineError, load_engine
 from workbench.inference.engines.registry import KINDS
-from workbench.inference.io.atomic_write import make_folder, replace_path
-from workbench.inference.io.file_access import discard_tree
+from workbench.inference.io.file_access import discard_tree, make_folder, replace_path
 from workbench.inference.model_settings import MODEL_FILE, ModelSettings, SettingsError, save_settings
 from workbench.inference.predictor import Predictor
 from workbench.training import device
@@ -119,7 +117,7 @@ class _Builder:
         images = export_images.readable(chosen)
         chosen = [sample for sample in chosen if sample.key in dict(images)]
         place = device.choose_beside_training()
-        network = AdoptedNetwork(self.run) if self.run.adopted else TrainedNetwork(self.run, self.dataset)
+        network = AdoptedNetwork(self.run) if self.run.complete else TrainedNetwork(self.run, self.dataset)
         reference = network.engine
         trained = present_settings(self.run, self.project, self.dataset, self.formats)
         self.check_readiness(trained, reference, chosen)
@@ -292,7 +290,7 @@ class _Builder:
         usual = latency.usual_size([sample.size for sample in chosen])
         image, options = references[-1][1], self.options
         timed = latency.measure_package(self.folder, settings, image, usual, options, tick)
-        if not self.run.adopted:
+        if not self.run.complete:
             timed.content["dygraph"] = latency.time_dygraph(settings, reference, image, usual)
         return dataclasses.replace(settings, order=timed.order, engines=timed.tunings), timed.content
 

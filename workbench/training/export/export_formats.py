@@ -18,7 +18,7 @@ from paddle.static import InputSpec
 
 from workbench.core.adoption.network_file import opset
 from workbench.core.messages import Message
-from workbench.core.problems import RunAdopted, RunBroken, RunUnusable
+from workbench.core.problems import RunBroken, RunComplete, RunUnusable
 from workbench.core.project.project import Project
 from workbench.core.runs.captured_program import run_captured
 from workbench.core.runs.dataset import Dataset
@@ -30,9 +30,7 @@ from workbench.core.runs.run import Run
 from workbench.core.runs.training_settings import TrainingSettings
 from workbench.inference.engines import Engine
 from workbench.inference.engines.registry import KINDS, cannot_make
-from workbench.inference.io.atomic_write import make_folder, write_atomic
-from workbench.inference.io.file_access import discard_tree, remove_file
-from workbench.inference.io.regular_files import read_regular
+from workbench.inference.io.file_access import discard_tree, make_folder, read_regular, remove_file, write_atomic
 from workbench.inference.model_settings import MODEL_FILE, ModelSettings, SettingsError, load_settings
 from workbench.training import checkpoint, networks, onnx_graph
 from workbench.training.evaluator import DygraphEngine
@@ -302,8 +300,8 @@ def present_settings(run: Run, project: Project, dataset: Dataset, formats: Sequ
 
 
 def check_source(run: Run, options: ExportOptions) -> None:
-    """Raise RunUnusable without weights, RunAdopted for a format that only a trained network has."""
-    if not run.adopted:
+    """Raise RunUnusable without weights, RunComplete for a format that only a trained network has."""
+    if not run.complete:
         if not (run.best / checkpoint.WEIGHTS).exists():
             run.need_usable()
             raise RunUnusable(name=run.name, why=Message("run.no_weights"))
@@ -311,4 +309,4 @@ def check_source(run: Run, options: ExportOptions) -> None:
     run.need_usable()
     for name in options.formats:
         if name == "paddlex" or (name in KINDS and KINDS[name].module in _PADDLE):
-            raise RunAdopted(name=run.name, what=Message("adopt.no_paddle", name=name))
+            raise RunComplete(name=run.name, what=Message("adopt.no_paddle", name=name))

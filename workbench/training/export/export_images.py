@@ -14,14 +14,13 @@ from workbench.core.images.image_files import read
 from workbench.core.problems import Problem
 from workbench.core.project.project import Project
 from workbench.core.runs.dataset import Dataset
-from workbench.inference.batch.export_checks import write_reference_results
+from workbench.inference.batch.export_package import write_reference_results
 from workbench.inference.engines.registry import KINDS
 from workbench.inference.io.image_header import ImageHeader
 from workbench.inference.io.image_io import ReadError, read_header, write_png
 from workbench.inference.model_settings import ModelSettings
-from workbench.inference.normalize import normalize, resize_for_network
 from workbench.inference.predictor import Predictor
-from workbench.inference.tiles import cut, plan_grid
+from workbench.inference.tiles import cut, normalize, plan_grid, resize_for_network
 
 MOST = 24  # compared images; some may turn out to be broken, and 20 should remain
 MOST_PIXELS = 4_000_000  # of a compared image or its part; gives many tiles in each direction

@@ -31,7 +31,7 @@ from pathlib import Path
 import onnx
 
 from workbench import __version__
-from workbench.inference.io.atomic_write import write_atomic
+from workbench.inference.io.file_access import write_atomic
 from workbench.inference.model_settings import ModelSettings, settings_text
 from workbench.training.device import processor_name
 from workbench.training.export.line_graph import UNSURE_INDEX, pixel_type

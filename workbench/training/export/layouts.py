@@ -15,7 +15,7 @@ from typing import Any
 
 from workbench.core.runs.export_options import LAYOUTS
 from workbench.inference.model_settings import ModelSettings
-from workbench.inference.normalize import MAX_VALUE, MIN_VALUE
+from workbench.inference.tiles import MAX_VALUE, MIN_VALUE
 from workbench.training.export.export_metadata import metadata
 from workbench.training.export.line_export import Images
 from workbench.training.export.parity import Parity

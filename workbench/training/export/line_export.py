@@ -22,9 +22,8 @@ from workbench.core import resources
 from workbench.core.project.storage import write_json
 from workbench.core.runs.export_options import LINE_SIDES
 from workbench.inference.engines.onnx_engine import session_options
-from workbench.inference.io.atomic_write import make_folder, write_atomic
+from workbench.inference.io.file_access import make_folder, read_regular, write_atomic
 from workbench.inference.io.opencv import cv2
-from workbench.inference.io.regular_files import read_regular
 from workbench.inference.model_settings import EngineOptions, ModelSettings
 from workbench.inference.predictor import Engine
 from workbench.training.export.export_metadata import line_metadata, set_metadata

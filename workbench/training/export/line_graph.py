@@ -24,8 +24,7 @@ from onnx import TensorProto, compose, helper
 
 from workbench.core.messages import Message
 from workbench.inference.model_settings import MIRRORED, ModelSettings
-from workbench.inference.normalize import MAX_VALUE, MIN_VALUE
-from workbench.inference.tiles import BlendWeights, Grid, blend_weights, prediction_grid
+from workbench.inference.tiles import MAX_VALUE, MIN_VALUE, BlendWeights, Grid, blend_weights, prediction_grid
 from workbench.training.onnx_graph import INPUT, OUTPUT, OnnxGraph, checked_model
 
 _LEAST_SHARE = 1e-3  # of a source pixel that OpenCV considers

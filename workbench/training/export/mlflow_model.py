@@ -17,7 +17,7 @@ import onnx
 import yaml
 
 from workbench.inference.engines.registry import KINDS
-from workbench.inference.io.atomic_write import write_atomic
+from workbench.inference.io.file_access import write_atomic
 from workbench.inference.model_settings import ModelSettings
 from workbench.training.export.layouts import LayoutSource, facts
 from workbench.training.export.parity import Parity

@@ -26,11 +26,10 @@ from paddle import nn
 from paddle.static import InputSpec
 
 from workbench.core.messages import Message
-from workbench.inference.io.atomic_write import make_folder, write_atomic
-from workbench.inference.io.file_access import remove_tree
+from workbench.inference.io.file_access import make_folder, remove_tree, write_atomic
 from workbench.inference.io.opencv import cv2
 from workbench.inference.model_settings import MIRRORED, ModelSettings
-from workbench.inference.normalize import MAX_VALUE, MIN_VALUE
+from workbench.inference.tiles import MAX_VALUE, MIN_VALUE
 from workbench.training.evaluator import DygraphEngine
 from workbench.training.export.layouts import LayoutSource, facts
 from workbench.training.export.line_export import fit_image

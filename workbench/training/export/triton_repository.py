@@ -14,8 +14,7 @@ from pathlib import Path
 import onnx
 
 from workbench.inference.engines.registry import KINDS
-from workbench.inference.io.atomic_write import make_folder, write_atomic
-from workbench.inference.io.regular_files import read_regular
+from workbench.inference.io.file_access import make_folder, read_regular, write_atomic
 from workbench.inference.model_settings import ModelSettings
 from workbench.training.export.layouts import LayoutSource, preprocessing, safe_name
 from workbench.training.export.line_export import LINE_FOLDER, LINE_MODEL

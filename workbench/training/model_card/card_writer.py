@@ -14,9 +14,8 @@ from typing import Any
 
 from markupsafe import Markup
 
-from workbench.core.documents.document import Document
-from workbench.core.documents.html_page import render_template, to_html
-from workbench.core.documents.report_images import ReportImages
+from workbench.core.documents.document import Document, render_template, to_html
+from workbench.core.documents.report_content import ReportImages
 from workbench.core.evaluation.operating_point import TRAINED, OperatingPointOrigin
 from workbench.core.evaluation.split_evaluation import FIGURES_ONLY, MaskEvaluation, evaluate_run
 from workbench.core.problems import RunUnusable

@@ -21,7 +21,7 @@ from workbench.core.problems import BadSettings, RunBroken
 from workbench.core.project.project import Project
 from workbench.core.runs.dataset import Dataset
 from workbench.core.runs.events import Trouble
-from workbench.core.runs.pruning_plan import is_smaller
+from workbench.core.runs.network_stats import is_smaller
 from workbench.core.runs.run import find_run
 from workbench.core.runs.training_settings import TrainingSettings
 from workbench.training import checkpoint

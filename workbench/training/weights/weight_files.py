@@ -20,7 +20,7 @@ from safetensors.numpy import load as decode_safetensors
 from workbench.core.messages import Message
 from workbench.core.problems import WeightsUnusable
 from workbench.inference.io import file_access
-from workbench.inference.io.regular_files import read_regular
+from workbench.inference.io.file_access import read_regular
 
 Arrays = dict[str, np.ndarray]
 

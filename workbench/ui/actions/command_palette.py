@@ -11,12 +11,12 @@ from dataclasses import dataclass
 
 from PySide6.QtCore import QEvent, QModelIndex, QObject, QRect, QRectF, QSize, Qt, QTimer
 from PySide6.QtGui import QFontMetrics, QKeyEvent, QKeySequence, QPainter
-from PySide6.QtWidgets import QApplication, QFrame, QLabel, QLineEdit, QListView, QStyledItemDelegate, QVBoxLayout
+from PySide6.QtWidgets import QApplication, QFrame, QLabel, QLineEdit, QListView, QStyledItemDelegate
 
-from workbench.ui.actions.actions import Actions
 from workbench.ui.actions.command_table import Command, Submenu
-from workbench.ui.text.formatting import plain
-from workbench.ui.text.translation import counterparts
+from workbench.ui.actions.menus import Actions
+from workbench.ui.text.formatting import counterparts, plain
+from workbench.ui.widgets.box_layouts import in_column
 from workbench.ui.widgets.item_views import ItemRole, ListModel, draw_badge, draw_row_background, state_color
 from workbench.ui.widgets.theme import ThemeManager
 
@@ -152,8 +152,7 @@ class CommandPalette(QFrame):
         self._entries: list[CommandEntry] = []
         self._recent: list[str] = []
         self._return_focus = None
-        self.field = QLineEdit(placeholderText=self.tr("Search commands"))
-        self.field.setAccessibleName(self.tr("Search commands"))
+        self.field = QLineEdit(placeholderText=self.tr("Search commands"), accessibleName=self.tr("Search commands"))
         self.model: ListModel[CommandEntry] = ListModel(
             {
                 Qt.ItemDataRole.DisplayRole: lambda entry: entry.name,
@@ -174,9 +173,7 @@ class CommandPalette(QFrame):
         self.view.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
         self.empty = QLabel(self.tr("No matching commands"), objectName="muted", alignment=Qt.AlignmentFlag.AlignCenter)
         self.empty.setContentsMargins(0, 14, 0, 16)
-        column = QVBoxLayout(self)
-        column.setContentsMargins(8, 8, 8, 8)
-        column.setSpacing(6)
+        column = in_column(owner=self, margins=8, spacing=6)
         for widget in (self.field, self.view, self.empty):
             column.addWidget(widget)
         self.field.textChanged.connect(self._search)

@@ -16,15 +16,15 @@ from workbench.session.image_pages import ImagePages
 from workbench.session.instant_overlay import InstantOverlay
 from workbench.session.preferences import Preferences
 from workbench.session.session import Session
-from workbench.session.training.continuous_training import ContinuousTraining
+from workbench.session.training.saved_overrides import ContinuousTraining
+from workbench.session.workflow_monitor import WorkflowMonitor
 from workbench.ui.canvas.canvas_widget import Canvas
-from workbench.ui.canvas.interactions.region_navigator import RegionNavigator
+from workbench.ui.canvas.region_navigator import RegionNavigator
 from workbench.ui.check.report_commands import ReportCommands
 from workbench.ui.evaluation.evaluation_navigation import EvaluationNavigation
 from workbench.ui.images.images_panel import ImagesPanel
 from workbench.ui.label_files.label_files_controller import LabelFilesController
-from workbench.ui.label_next.label_next_controller import LabelNextController
-from workbench.ui.label_next.spot_markers import SpotBar
+from workbench.ui.label_next.label_next_controller import LabelNextController, SpotBar
 from workbench.ui.labels.classes_panel import ClassesPanel
 from workbench.ui.labels.display_panel import DisplayPanel
 from workbench.ui.labels.history_panel import HistoryPanel
@@ -200,12 +200,14 @@ class CommandContext:
     continuous_training: ContinuousTraining
     pages: ImagePages
     spots: SpotBar
+    workflow: WorkflowMonitor
     instant_overlay: InstantOverlay
 
     def state_signals(self) -> tuple[SignalInstance, ...]:
         """Return the signals after which a command may have to be enabled, disabled, checked or unchecked."""
         session = self.session
         return (
+            self.workflow.changed,
             session.project_opened,
             session.project_closed,
             session.images_listed,

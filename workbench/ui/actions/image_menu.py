@@ -111,6 +111,14 @@ class ImageMenu(MenuTable):
                     self.tr("The image is not marked as done"),
                 ),
             ),
+            Command(
+                "no_good_images",
+                self.tr("T&here are no good images"),
+                lambda c: c.workflow.set_no_good_images(not c.workflow.no_good_images),
+                needs=WRITABLE,
+                checked=lambda c: c.workflow.no_good_images,
+                tip=self.tr("Good images are no longer requested; false alarms are then not measured"),
+            ),
         ]
 
     def _noted(self):

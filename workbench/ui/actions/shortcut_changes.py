@@ -12,18 +12,16 @@ from PySide6.QtGui import QKeySequence
 from PySide6.QtWidgets import (
     QDialog,
     QGridLayout,
-    QHBoxLayout,
     QLabel,
     QLineEdit,
     QPushButton,
     QScrollArea,
-    QVBoxLayout,
     QWidget,
 )
 
 from workbench.session.preferences import Preferences
-from workbench.ui.actions.actions import Actions
 from workbench.ui.actions.command_table import Submenu
+from workbench.ui.actions.menus import Actions
 from workbench.ui.shortcuts import (
     FIXED_KEYS,
     change_shortcuts,
@@ -33,8 +31,8 @@ from workbench.ui.shortcuts import (
     key_text,
 )
 from workbench.ui.text.formatting import plain
-from workbench.ui.widgets.screen_fit import resize_for_text
-from workbench.ui.widgets.text_labels import line_height
+from workbench.ui.widgets.box_layouts import in_column, in_row
+from workbench.ui.widgets.text_labels import line_height, resize_for_text
 
 _LEFT = ("label", "canvas", "edit", "train")
 _RIGHT = ("image", "view", "project", "help")
@@ -160,40 +158,30 @@ class ShortcutsDialog(QDialog):
         super().__init__(parent)
         self.setWindowTitle(self.tr("Keyboard shortcuts"))
         self.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
-        column = QVBoxLayout(self)
-        column.setContentsMargins(18, 16, 18, 16)
-        column.setSpacing(12)
         self.search = QLineEdit(placeholderText=self.tr("Search"), clearButtonEnabled=True)
         self.search.setAccessibleName(self.tr("Search"))
         self.search.textChanged.connect(self._filter)
-        column.addWidget(self.search)
         body = QWidget(objectName="sideBody")
         self.rows: list[tuple[str, tuple[QWidget, ...]]] = []  # text to search, labels
-        halves = QHBoxLayout(body)
-        halves.setContentsMargins(10, 6, 16, 10)
-        halves.setSpacing(36)
+        halves = in_row(owner=body, margins=(10, 6, 16, 10), spacing=36)
         tables = {menu.name: menu for menu in actions.menus}
         for menus in (_LEFT, _RIGHT):
             grid = QGridLayout()
             grid.setHorizontalSpacing(18)
             grid.setVerticalSpacing(5)
             grid.setColumnStretch(1, 1)
-            half = QVBoxLayout()
-            half.addLayout(grid)
-            half.addStretch(1)
+            half = in_column(grid, 1)
             halves.addLayout(half, 1)
             for menu in menus:
                 if menu == "canvas":
                     self._add(grid, self.tr("Canvas"), self._canvas_rows())
                 else:
                     self._add(grid, plain(tables[menu].title), _menu_rows(tables[menu], actions))
-        area = QScrollArea(widgetResizable=True)
-        area.setAccessibleName(self.tr("Keyboard shortcuts"))
+        area = QScrollArea(widgetResizable=True, accessibleName=self.tr("Keyboard shortcuts"))
         area.setWidget(body)
         area.setFrameShape(QScrollArea.Shape.NoFrame)
-        column.addWidget(area, 1)
-        change = QPushButton(self.tr("Change shortcuts…"), autoDefault=False)
-        change.clicked.connect(self.change_requested)
+        column = in_column(self.search, (area, 1), owner=self, margins=(18, 16, 18, 16), spacing=12)
+        change = QPushButton(self.tr("Change shortcuts…"), autoDefault=False, clicked=self.change_requested)
         column.addWidget(change, 0, Qt.AlignmentFlag.AlignLeft)
         resize_for_text(self, 860, 640)
 

@@ -20,7 +20,7 @@ from workbench.ui.actions.command_table import (
     Submenu,
     require,
 )
-from workbench.ui.canvas.items.ruler import Ruler
+from workbench.ui.canvas.canvas_items import Ruler
 from workbench.ui.shortcuts import key_text
 from workbench.ui.text import formatting
 

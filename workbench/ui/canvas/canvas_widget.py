@@ -9,14 +9,11 @@ from PySide6.QtWidgets import QWidget
 from workbench.core.geometry.selection import Selection
 from workbench.session.click_segmentation import ClickSegmentation
 from workbench.session.session import Session
-from workbench.ui.canvas.canvas_content import CanvasContent
 from workbench.ui.canvas.canvas_input import EventDispatcher, Navigation
-from workbench.ui.canvas.interactions.context_menu import ContextMenu
+from workbench.ui.canvas.canvas_items import ClassPicker, Minimap, PreviewGuard, Ruler, WindowLevelDrag
+from workbench.ui.canvas.context_menu import ContextMenu
 from workbench.ui.canvas.interactor import Interactor
-from workbench.ui.canvas.items.display_items import ClassPicker, PreviewGuard, WindowLevelDrag
-from workbench.ui.canvas.items.minimap import Minimap
-from workbench.ui.canvas.items.ruler import Ruler
-from workbench.ui.canvas.layers.canvas_scene import CanvasScene
+from workbench.ui.canvas.layers.canvas_scene import CanvasContent, CanvasScene
 from workbench.ui.canvas.layers.view_state import Viewport, ViewState
 from workbench.ui.canvas.scene_renderer import SceneRenderer
 from workbench.ui.canvas.tools.image_context import ToolTasks

@@ -11,7 +11,6 @@ from PySide6.QtWidgets import (
     QCheckBox,
     QComboBox,
     QDoubleSpinBox,
-    QHBoxLayout,
     QLabel,
     QSlider,
     QToolButton,
@@ -27,6 +26,7 @@ from workbench.ui.canvas.tools.tool_options import LINES, MAX_DIAMETER, RANGES
 from workbench.ui.canvas.tools.tool_registry import TOOLS
 from workbench.ui.text import formatting
 from workbench.ui.text.formatting import problem_text
+from workbench.ui.widgets.box_layouts import in_row
 from workbench.ui.widgets.text_labels import FittedNote, align_text
 
 
@@ -63,15 +63,11 @@ class ClickModelField(QWidget):
     def __init__(self, clicks: ClickSegmentation, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self._clicks = clicks
-        row = QHBoxLayout(self)
-        row.setContentsMargins(0, 0, 0, 0)
-        row.setSpacing(7)
         self.button = QToolButton(text=self.tr("Model…"), toolTip=self.tr("Choose the ONNX files of the click model"))
         self.button.setFocusPolicy(Qt.FocusPolicy.TabFocus)
         self.button.clicked.connect(self.files_requested)
         self.state = QLabel(objectName="muted", textFormat=Qt.TextFormat.PlainText)
-        row.addWidget(self.button)
-        row.addWidget(self.state)
+        in_row(self.button, self.state, owner=self, margins=0, spacing=7)
         clicks.changed.connect(self.refresh)
         self.refresh()
 
@@ -110,12 +106,9 @@ class OptionBar(QWidget):
         self.spins: dict[str, QDoubleSpinBox] = {}
         self.sliders: dict[str, QSlider] = {}
         self.checks: dict[str, QCheckBox] = {}
-        self._row = QHBoxLayout(self)
-        self._row.setContentsMargins(10, 0, 10, 0)
-        self._row.setSpacing(7)
+        self._row = in_row(owner=self, margins=(10, 0, 10, 0), spacing=7)
         # Fits the fields once all have a new style. A single shot would keep a widget that is deleted meanwhile.
-        self._fit_timer = QTimer(self, singleShot=True, interval=0)
-        self._fit_timer.timeout.connect(self._fit)
+        self._fit_timer = QTimer(self, singleShot=True, interval=0, timeout=self._fit)
         self._make()
         self._fit()
         self.note = FittedNote()
@@ -186,9 +179,7 @@ class OptionBar(QWidget):
 
     def _number(self, name: str, text: str, limits: tuple[float, float], suffix: str, change) -> None:
         """Add a label, a logarithmic slider and a number field."""
-        slider = QSlider(Qt.Orientation.Horizontal, self, maximum=_TICKS)
-        slider.setMinimumWidth(30)
-        slider.setMaximumWidth(76)
+        slider = QSlider(Qt.Orientation.Horizontal, self, maximum=_TICKS, minimumWidth=30, maximumWidth=76)
         spin = QDoubleSpinBox(minimum=limits[0], maximum=limits[1], decimals=0 if name in ("size", "widest") else 1)
         spin.setSuffix(suffix)
         align_text(spin)
@@ -219,8 +210,7 @@ class OptionBar(QWidget):
             self._toggle(auto, self.tr("Auto"), tip, field=name)
 
     def _check(self, name: str, text: str, change, tip: str = "", field: str = "") -> None:
-        check = QCheckBox(text, toolTip=tip)
-        check.toggled.connect(change)
+        check = QCheckBox(text, toolTip=tip, toggled=change)
         self.checks[name] = check
         self._put(field or name, check)
 
@@ -228,8 +218,7 @@ class OptionBar(QWidget):
         self._check(name, text, partial(self._canvas.options.switch, name), tip, field)
 
     def _choice(self, name: str, texts: dict[str, str]) -> None:
-        self.line = QComboBox()
-        self.line.setAccessibleName(self.tr("Line type"))
+        self.line = QComboBox(accessibleName=self.tr("Line type"))
         for line in LINES:
             self.line.addItem(texts[line], line)
         self.line.activated.connect(lambda _: self._canvas.options.set_line(self.line.currentData()))
@@ -318,9 +307,7 @@ class RegionButtons(QWidget):
     def __init__(self, canvas: Canvas) -> None:
         super().__init__()
         self._canvas = canvas
-        row = QHBoxLayout(self)
-        row.setContentsMargins(0, 0, 0, 0)
-        row.setSpacing(2)
+        row = in_row(owner=self, margins=0, spacing=2)
         for name, text, tip in (
             ("edit_outline", self.tr("Outline"), self.tr("Edit outline")),
             ("grow", self.tr("Grow"), ""),
@@ -329,8 +316,7 @@ class RegionButtons(QWidget):
             ("fill_holes", self.tr("Fill holes"), ""),
             ("delete", self.tr("Delete"), ""),
         ):
-            button = QToolButton(text=text, toolTip=tip)
-            button.setFocusPolicy(Qt.FocusPolicy.TabFocus)
+            button = QToolButton(text=text, toolTip=tip, focusPolicy=Qt.FocusPolicy.TabFocus)
             button.clicked.connect(partial(self._act, name))
             row.addWidget(button)
 

@@ -1,32 +1,73 @@
-"""Check dialog: findings of the project check by kind, with repairs and a table for spreadsheets."""
+"""Check dialog: findings of the project check by kind, with repairs and a table for spreadsheets.
+
+Dialog with a report on the labels of the project, which is computed again on request and saved as CSV.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from pathlib import Path
 
 from PySide6.QtCore import QModelIndex, Qt, Signal
 from PySide6.QtWidgets import (
-    QHBoxLayout,
-    QHeaderView,
+    QFileDialog,
     QLabel,
     QListWidget,
     QListWidgetItem,
     QPushButton,
     QSplitter,
     QTableView,
-    QVBoxLayout,
     QWidget,
 )
 
-from workbench.core.check.findings import KINDS, Finding, Kind, findings_csv, kind_texts
+from workbench.core.check.project_check import KINDS, Finding, Kind, findings_csv, kind_texts
+from workbench.core.problems import Problem
+from workbench.core.project.storage import write_bytes
 from workbench.core.text_patterns import fill
+from workbench.inference.text_safety import SUFFIX
 from workbench.session.project_jobs import ReportJob
 from workbench.session.session import Session
 from workbench.ui.check.finding_repairs import FindingModel, FindingRepairs
-from workbench.ui.check.report_dialog import ReportDialog
-from workbench.ui.text.formatting import number
-from workbench.ui.text.translation import translate_message
-from workbench.ui.widgets.screen_fit import resize_for_text
+from workbench.ui.text.formatting import number, translate_message
+from workbench.ui.widgets.box_layouts import in_column, in_row
+from workbench.ui.widgets.dialogs import JobDialog
+from workbench.ui.widgets.item_views import show_as_rows
+from workbench.ui.widgets.text_labels import resize_for_text
+
+
+class ReportDialog(JobDialog):
+    """Base of the check and the statistics. Not modal; closing it keeps the report and a running computation."""
+
+    while_running = "continue"
+
+    def __init__(self, session: Session, job: ReportJob, parent: QWidget) -> None:
+        super().__init__(job, parent)
+        self.session, self.report = session, job
+        self.start_button.setAutoDefault(False)
+        self.start_button.setDefault(False)
+        job.changed.connect(self.refresh)
+        session.project_closed.connect(self.close)
+
+    def begin(self) -> None:
+        self.report.start()
+
+    def save_csv(
+        self, title: str, name: str, content: bytes, definitions: Callable[[str, bytes], bytes] | None = None
+    ) -> None:
+        """Write a table to a file that the user chooses.
+
+        name: proposed file name. definitions: returns the content of a file beside the table, from its name and it.
+        """
+        folder = self.session.project.root if self.session.project is not None else Path.home()
+        path, _ = QFileDialog.getSaveFileName(self, title, str(folder / name), self.tr("CSV files (*.csv)"))
+        if path:
+            try:
+                write_bytes(Path(path), content)
+                if definitions is not None:
+                    write_bytes(Path(path + SUFFIX), definitions(Path(path).name, content))
+            except Problem as problem:
+                self.show_failure(problem)
+
 
 _KindRole = Qt.ItemDataRole.UserRole
 
@@ -50,37 +91,23 @@ class CheckDialog(ReportDialog):
         self.refresh()
 
     def _make_lists(self) -> QSplitter:
-        self.kinds = QListWidget(objectName="rows")
-        self.kinds.setAccessibleName(self.tr("Kinds of findings"))
+        self.kinds = QListWidget(objectName="rows", accessibleName=self.tr("Kinds of findings"))
         self.kinds.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
         self.kinds.currentItemChanged.connect(self._show_kind)
         right = QWidget()
-        column = QVBoxLayout(right)
-        column.setContentsMargins(12, 0, 0, 0)
-        column.setSpacing(8)
         self.advice = QLabel(wordWrap=True)
         self.model = FindingModel(self)
-        self.table = QTableView(objectName="rows", showGrid=False, cornerButtonEnabled=False)
-        self.table.setAccessibleName(self.tr("Findings"))
+        self.table = QTableView()
         self.table.setModel(self.model)
-        self.table.setSelectionBehavior(QTableView.SelectionBehavior.SelectRows)
-        self.table.setTabKeyNavigation(False)
-        self.table.setWordWrap(False)
-        self.table.verticalHeader().hide()
+        show_as_rows(self.table, self.tr("Findings"), stretch=1)
         self.table.verticalHeader().setDefaultSectionSize(26)
-        header = self.table.horizontalHeader()
-        header.setHighlightSections(False)
-        header.setSectionResizeMode(1, QHeaderView.ResizeMode.Stretch)
-        header.resizeSection(0, 220)
+        self.table.horizontalHeader().resizeSection(0, 220)
         self.table.activated.connect(self._open)
         self.table.selectionModel().currentRowChanged.connect(lambda index, _: self._open(index))
         self.table.selectionModel().selectionChanged.connect(self._update_repairs)
-        self.repair_row = QHBoxLayout()
-        self.repair_row.setSpacing(8)
+        self.repair_row = in_row(spacing=8)
         self.scope = QLabel(objectName="muted")
-        column.addWidget(self.advice)
-        column.addWidget(self.table, 1)
-        column.addLayout(self.repair_row)
+        in_column(self.advice, (self.table, 1), self.repair_row, owner=right, margins=(12, 0, 0, 0), spacing=8)
         splitter = QSplitter(Qt.Orientation.Horizontal, childrenCollapsible=False)
         splitter.addWidget(self.kinds)
         splitter.addWidget(right)
@@ -161,8 +188,7 @@ class CheckDialog(ReportDialog):
             self.repair_row.takeAt(0)
         self.repair_buttons = []
         for repair in self._repairs.buttons.get(kind, ()) if kind is not None else ():
-            button = QPushButton(repair.text)
-            button.setAutoDefault(False)
+            button = QPushButton(repair.text, autoDefault=False)
             button.clicked.connect(lambda _=False, repair=repair: repair.apply(self.selected()))
             self.repair_row.addWidget(button)
             self.repair_buttons.append(button)

@@ -8,15 +8,14 @@ from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QAbstractTableModel, QModelIndex, QObject, QPersistentModelIndex, Qt
 
-from workbench.session.label_repair import LabelRepair
+from workbench.session.label_issue_review import LabelRepair
 from workbench.session.session import Session
 from workbench.ui.labels.class_merge_card import ClassMergeDialog
 from workbench.ui.project.source_commands import SourceCommands
-from workbench.ui.text.formatting import capitalized
-from workbench.ui.text.translation import translate_message
+from workbench.ui.text.formatting import capitalized, translate_message
 
 if TYPE_CHECKING:
-    from workbench.core.check.findings import Finding, Kind
+    from workbench.core.check.project_check import Finding, Kind
 
 _Index = QModelIndex | QPersistentModelIndex
 

@@ -35,7 +35,7 @@ class ReportCommands(QObject):
 
     def check(self) -> None:
         """Show the check dialog, and start a check unless there is a result already."""
-        from workbench.ui.check.check_dialog import CheckDialog  # imported here to keep the start of the window fast
+        from workbench.ui.check.check_dialog import CheckDialog
 
         dialog = self._window.findChild(CheckDialog)
         if dialog is None:

@@ -9,14 +9,15 @@ from dataclasses import dataclass
 from typing import Any
 
 from PySide6.QtCore import QObject, Qt
-from PySide6.QtWidgets import QCheckBox, QComboBox, QDoubleSpinBox, QFormLayout, QLabel, QSpinBox, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QCheckBox, QComboBox, QDoubleSpinBox, QFormLayout, QLabel, QSpinBox, QWidget
 
 from workbench.core.resources import LANGUAGES
 from workbench.core.runs.training_settings import MAX_MINUTES, MIN_MINUTES
 from workbench.session.preferences import Preferences
 from workbench.ui.actions.command_table import CommandContext
 from workbench.ui.canvas.tools.tool_options import MAX_DIAMETER, RANGES, SWITCHES
-from workbench.ui.widgets.job_dialog import PathField
+from workbench.ui.widgets.box_layouts import in_column
+from workbench.ui.widgets.dialogs import PathField
 from workbench.ui.widgets.text_labels import align_text
 
 Value = str | float | bool
@@ -49,10 +50,7 @@ class SettingsForm(QWidget):
     def __init__(self, fields: list[SettingField], note: str = "", *, status: QWidget | None = None) -> None:
         super().__init__()
         self.fields, self.editors = fields, [_editor(field) for field in fields]
-        column = QVBoxLayout(self)
-        column.setContentsMargins(0, 0, 0, 0)
-        form = QFormLayout()
-        form.setLabelAlignment(Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter)
+        form = QFormLayout(labelAlignment=Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter)
         form.setHorizontalSpacing(18)
         form.setVerticalSpacing(10)
         for field, editor in zip(fields, self.editors):
@@ -70,7 +68,7 @@ class SettingsForm(QWidget):
                     label.setBuddy(editor)
             if field.note:
                 form.addRow("", QLabel(field.note, objectName="muted", wordWrap=True))
-        column.addLayout(form)
+        column = in_column(form, owner=self, margins=0)
         if status is not None:
             column.addSpacing(10)
             column.addWidget(status)
@@ -276,7 +274,7 @@ class PreferenceFields(QObject):
                 lambda: controls.values()[0],
                 lambda value: put(0, value),
                 default.model,
-                choices={"unet": controls.unet.text(), "resnet": controls.resnet.text()},
+                choices={model: button.text() for model, button in controls.models.items()},
             ),
             SettingField(
                 self.tr("Time limit"),

@@ -7,7 +7,6 @@ from PySide6.QtGui import QKeySequence
 from PySide6.QtWidgets import (
     QDialog,
     QFrame,
-    QHBoxLayout,
     QHeaderView,
     QKeySequenceEdit,
     QLabel,
@@ -23,14 +22,15 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from workbench.ui.actions.actions import Actions
 from workbench.ui.actions.command_table import CommandContext
+from workbench.ui.actions.menus import Actions
 from workbench.ui.actions.shortcut_changes import ShortcutChanges, ShortcutConflict, usable, without_keypad
 from workbench.ui.canvas.option_bar import ClickModelStatus
 from workbench.ui.dialogs.preference_pages import PreferenceFields, SettingsForm
 from workbench.ui.shortcuts import key_sequences
 from workbench.ui.text.formatting import plain
-from workbench.ui.widgets.screen_fit import resize_for_text
+from workbench.ui.widgets.box_layouts import in_column, in_row
+from workbench.ui.widgets.text_labels import resize_for_text
 
 _ID = Qt.ItemDataRole.UserRole
 
@@ -85,18 +85,13 @@ class ShortcutsPage(QWidget):
         column.addWidget(self.search)
         column.addWidget(self.tree, 1)
         column.addWidget(self.name)
-        row = QHBoxLayout()
-        row.setSpacing(6)
-        row.addWidget(self.recorder, 1)
+        row = in_row((self.recorder, 1), spacing=6)
         for button in (self.set_button, self.add_button, self.remove_button, self.reset_button):
             button.setAutoDefault(False)
             row.addWidget(button)
         column.addLayout(row)
-        row = QHBoxLayout()
-        row.setSpacing(6)
-        row.addWidget(self.status, 1)
         self.reassign_button.setAutoDefault(False)
-        row.addWidget(self.reassign_button)
+        row = in_row((self.status, 1), self.reassign_button, spacing=6)
         column.addLayout(row)
 
     def _fill(self) -> None:
@@ -240,8 +235,7 @@ class PreferencesDialog(QDialog):
                 fields.training(), self.tr("All other training settings: Train > Training settings.")
             ),
         }
-        self.list = QListWidget(objectName="rows")
-        self.list.setAccessibleName(self.tr("Settings"))
+        self.list = QListWidget(objectName="rows", accessibleName=self.tr("Settings"))
         self.pages = QStackedWidget()
         texts = (
             self.tr("Appearance"),
@@ -255,23 +249,11 @@ class PreferencesDialog(QDialog):
             self.pages.addWidget(_page(text, self.forms.get(name, self.shortcuts)))
         self._fit_list()
         self.list.currentRowChanged.connect(self._show_page)
-        self.restore = QPushButton(autoDefault=False)
-        self.restore.clicked.connect(self.restore_defaults)
-        close = QPushButton(self.tr("Close"), objectName="primary", default=True)
-        close.clicked.connect(self.accept)
-        buttons = QHBoxLayout()
-        buttons.addWidget(self.restore)
-        buttons.addStretch(1)
-        buttons.addWidget(close)
-        body = QHBoxLayout()
-        body.setSpacing(18)
-        body.addWidget(self.list)
-        body.addWidget(self.pages, 1)
-        column = QVBoxLayout(self)
-        column.setContentsMargins(16, 16, 16, 14)
-        column.setSpacing(14)
-        column.addLayout(body, 1)
-        column.addLayout(buttons)
+        self.restore = QPushButton(autoDefault=False, clicked=self.restore_defaults)
+        close = QPushButton(self.tr("Close"), objectName="primary", default=True, clicked=self.accept)
+        buttons = in_row(self.restore, 1, close)
+        body = in_row(self.list, (self.pages, 1), spacing=18)
+        in_column((body, 1), buttons, owner=self, margins=(16, 16, 16, 14), spacing=14)
         self.open_page(PAGES[0])
         resize_for_text(self, _SIZE.width(), _SIZE.height())
 
@@ -318,13 +300,9 @@ class PreferencesDialog(QDialog):
 
 def _page(title: str, content: QWidget) -> QWidget:
     page = QWidget()
-    column = QVBoxLayout(page)
-    column.setContentsMargins(0, 0, 0, 0)
-    column.setSpacing(12)
-    column.addWidget(QLabel(title, objectName="subtitle"))
+    column = in_column(QLabel(title, objectName="subtitle"), owner=page, margins=0, spacing=12)
     if isinstance(content, SettingsForm):
-        area = QScrollArea(widgetResizable=True, frameShape=QFrame.Shape.NoFrame)
-        area.setAccessibleName(title)
+        area = QScrollArea(widgetResizable=True, frameShape=QFrame.Shape.NoFrame, accessibleName=title)
         area.setWidget(content)
         content.setObjectName("settingsPage")
         column.addWidget(area, 1)

@@ -32,13 +32,13 @@ from workbench.core.messages import Message
 from workbench.core.problems import Problem
 from workbench.core.runs.run import Run
 from workbench.core.text_patterns import fill
-from workbench.session.evaluation_jobs import ComparedEvaluations
+from workbench.session.project_jobs import ComparedEvaluations
 from workbench.ui.evaluation.defect_browser import outline_legend
 from workbench.ui.services import Services
 from workbench.ui.text import formatting
+from workbench.ui.text.formatting import translate_message
 from workbench.ui.text.run_texts import comparison_text
-from workbench.ui.text.translation import translate_message
-from workbench.ui.widgets.screen_fit import resize_for_text
+from workbench.ui.widgets.text_labels import resize_for_text
 from workbench.ui.widgets.theme import ThemeManager
 
 _WIDTH = 300  # of an image, logical px

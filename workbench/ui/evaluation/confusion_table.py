@@ -18,7 +18,7 @@ from workbench.core.evaluation.figure_report import region_confusion
 from workbench.core.evaluation.figures import Figure, Figures
 from workbench.core.text_patterns import fill
 from workbench.ui.text import evaluation_texts
-from workbench.ui.widgets.screen_fit import text_scale
+from workbench.ui.widgets.text_labels import text_scale
 from workbench.ui.widgets.theme import ThemeManager
 
 _ROW = 32  # px

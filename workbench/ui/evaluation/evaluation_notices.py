@@ -26,7 +26,7 @@ from workbench.core.messages import Message
 from workbench.core.text_patterns import fill
 from workbench.session.run_evaluation import RunEvaluation
 from workbench.ui.text import evaluation_texts, formatting
-from workbench.ui.text.translation import translate_message
+from workbench.ui.text.formatting import translate_message
 from workbench.ui.widgets.text_labels import IconLabel
 from workbench.ui.widgets.theme import ThemeManager
 

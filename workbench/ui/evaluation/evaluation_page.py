@@ -1,4 +1,4 @@
-"""Evaluation page in the center of the window: choice of run and split, and the evaluation for the kind of model."""
+"""Evaluation page in the center of the window: choice of the split, and the evaluation for the kind of model."""
 
 from __future__ import annotations
 
@@ -8,7 +8,6 @@ from PySide6.QtCore import QEvent, Qt, Signal
 from PySide6.QtGui import QKeyEvent, QShowEvent
 from PySide6.QtWidgets import (
     QButtonGroup,
-    QComboBox,
     QHBoxLayout,
     QLabel,
     QPushButton,
@@ -25,8 +24,8 @@ from workbench.ui.evaluation.expectation_bar import ExpectationBar
 from workbench.ui.services import Services
 from workbench.ui.shortcuts import key_sequences
 from workbench.ui.text import formatting
-from workbench.ui.widgets.disabled_reason import set_disabled_reason
 from workbench.ui.widgets.keyboard import focus_chain, move_behind, set_key_tip
+from workbench.ui.widgets.text_labels import set_disabled_reason
 from workbench.ui.widgets.theme import ThemeManager
 
 if TYPE_CHECKING:
@@ -71,7 +70,8 @@ class EvaluationPage(QWidget):
         column.addWidget(self.pages, 1)
         evaluation.changed.connect(self._refresh)
         evaluation.verdicts.changed.connect(self._refresh)
-        run_list.listed.connect(self._show_runs)
+        run_list.listed.connect(self._refresh)
+        run_list.in_use_changed.connect(self._model_changed)
         session.project_closed.connect(self._project_closed)
         evaluation.evaluated.connect(self._refresh)
         evaluation.sweep_finished.connect(self._refresh)
@@ -134,13 +134,6 @@ class EvaluationPage(QWidget):
         row.setContentsMargins(16, 7, 10, 7)
         row.setSpacing(10)
         row.addWidget(QLabel(self.tr("Evaluation"), objectName="heading"))
-        self.runs = QComboBox()
-        self.runs.setAccessibleName(self.tr("Run"))
-        self.runs.setToolTip(self.tr("Evaluated run"))
-        self.runs.setMinimumWidth(210)
-        self.runs.setSizeAdjustPolicy(QComboBox.SizeAdjustPolicy.AdjustToContents)
-        self.runs.activated.connect(self._run_chosen)
-        row.addWidget(self.runs)
         self._split = QButtonGroup(self)
         self.splits: dict[str, QPushButton] = {}
         splits = QHBoxLayout()
@@ -185,12 +178,11 @@ class EvaluationPage(QWidget):
         """Evaluate this run, unless it is shown already."""
         self._run_list.refresh()
         if run is None:
-            self._show_runs()
             return
         unevaluated = not self._shows_verdicts and self._evaluation.stage in ("none", "broken")
         if self.run is None or run.root != self.run.root or unevaluated:
             self.run = run
-            self._show_runs()
+            self._refresh()
             self._evaluate(run)
         elif self._evaluation.stale:
             self._evaluation.refresh()
@@ -210,19 +202,10 @@ class EvaluationPage(QWidget):
         if self.run is not None:
             self._evaluation.refresh()
 
-    def _run_chosen(self, index: int) -> None:
-        project = self._session.project
-        if project is not None:
-            self.show_run(Run(project.root / "runs" / self.runs.itemData(index)))
-
-    def _show_runs(self) -> None:
-        """Offer the usable runs, as listed last."""
-        self.runs.clear()
-        for line in self._run_list.usable():
-            self.runs.addItem(formatting.run_name(line.run), line.run.name)
-        self.runs.setCurrentIndex(self.runs.findData(self.run.name) if self.run is not None else -1)
-        self.runs.setVisible(self.runs.count() > 0)
-        self._refresh()
+    def _model_changed(self) -> None:
+        """Evaluate the model that is used from now on."""
+        if self.isVisible():
+            self.show_run(self._run_list.in_use)
 
     # --- events -----------------------------------------------------------------------------------
 

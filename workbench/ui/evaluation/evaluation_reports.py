@@ -14,8 +14,8 @@ from workbench.core.problems import CannotWrite
 from workbench.core.project.project import Project
 from workbench.core.project.storage import write_text
 from workbench.core.runs.run import Run
-from workbench.session.evaluation_jobs import ComparedEvaluations
-from workbench.session.training.export_job import language_of_window
+from workbench.session.project_jobs import ComparedEvaluations
+from workbench.session.training.trainer_thread import language_of_window
 from workbench.ui.services import Services
 from workbench.ui.widgets.theme import ThemeManager
 
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 def write_document(document: Document, path: Path, language: str) -> None:
     """Write a document as HTML or PDF, by the suffix. Raises CannotWrite."""
-    from workbench.core.documents.html_page import PRINT_PAGE, to_html
+    from workbench.core.documents.document import PRINT_PAGE, to_html
 
     if path.suffix.lower() == ".pdf":
         from workbench.ui.text.pdf_file import write_pdf  # imported here to keep the start of the window fast

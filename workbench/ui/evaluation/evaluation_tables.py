@@ -15,7 +15,7 @@ from workbench.core.evaluation.stored_predictions import ImageEvaluation, Stored
 from workbench.core.geometry.drawing import NOTHING
 from workbench.session.run_evaluation import RunEvaluation
 from workbench.ui.text import evaluation_texts, formatting
-from workbench.ui.text.translation import translate_message
+from workbench.ui.text.formatting import translate_message
 
 _Index = QModelIndex | QPersistentModelIndex
 _RIGHT = Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter

@@ -19,8 +19,8 @@ from PySide6.QtWidgets import (
 
 from workbench.core.text_patterns import fill
 from workbench.ui.text import formatting
-from workbench.ui.text.translation import translate_message
-from workbench.ui.widgets.screen_fit import text_scale
+from workbench.ui.text.formatting import translate_message
+from workbench.ui.widgets.text_labels import text_scale
 from workbench.ui.widgets.theme import ThemeManager
 
 if TYPE_CHECKING:

@@ -14,7 +14,7 @@ from workbench.inference.verdict_rule import BAD
 from workbench.session.image_verdicts import ImageVerdictResult
 from workbench.ui.evaluation.region_limits import RegionLimits
 from workbench.ui.text import evaluation_texts, formatting
-from workbench.ui.text.translation import translate_message
+from workbench.ui.text.formatting import translate_message
 from workbench.ui.widgets.text_labels import align_text
 from workbench.ui.widgets.theme import ThemeManager
 

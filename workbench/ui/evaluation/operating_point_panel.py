@@ -13,7 +13,7 @@ from workbench.core.evaluation.operating_point_sweep import AREAS
 from workbench.core.text_patterns import fill
 from workbench.session.run_evaluation import RunEvaluation
 from workbench.ui.text import evaluation_texts, formatting
-from workbench.ui.widgets.disabled_reason import set_disabled_reason
+from workbench.ui.widgets.text_labels import set_disabled_reason
 
 RATIOS = (0.1, 0.2, 0.5, 1, 2, 3, 5, 10, 20, 30, 50, 100, 200, 500, 1000)
 _DEFAULT_RATIO = 10.0  # cost of a missed defect in false alarms, until the user changes it

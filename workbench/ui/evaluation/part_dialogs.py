@@ -21,7 +21,7 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from workbench.core.documents import gauge_section
+from workbench.core.documents import report_content
 from workbench.core.evaluation import gauge_study, operating_point, part_plan
 from workbench.core.evaluation.gauge_study import FOLDER, GaugeStudy
 from workbench.core.evaluation.part_plan import BOUNDS, CONFIDENCE, Error, NextParts, PartCount
@@ -29,14 +29,14 @@ from workbench.core.messages import Message
 from workbench.core.problems import Problem
 from workbench.core.project.image_row import ImageRow
 from workbench.core.runs.run import Run
-from workbench.session.evaluation_jobs import GaugeJob, NextPartsJob
+from workbench.session.project_jobs import GaugeJob, NextPartsJob
 from workbench.session.session import Session
 from workbench.ui.evaluation.headline_metrics import HeadlineMetric
 from workbench.ui.text import formatting, label_next_texts
 from workbench.ui.text.evaluation_texts import NOTHING
-from workbench.ui.text.translation import translate_message
-from workbench.ui.widgets.job_dialog import JobDialog, PathField
-from workbench.ui.widgets.screen_fit import resize_for_text
+from workbench.ui.text.formatting import translate_message
+from workbench.ui.widgets.dialogs import JobDialog, PathField
+from workbench.ui.widgets.text_labels import resize_for_text
 
 if TYPE_CHECKING:
     from workbench.core.evaluation.split_evaluation import SplitEvaluation
@@ -301,9 +301,9 @@ class GaugeDialog(JobDialog):
             return
         _enlarge(self, *_GAUGE_WITH_RESULT)
         self.show_status(formatting.sentences(*map(translate_message, notes)))
-        self.about.setText(translate_message(gauge_section.scope_text(study)))
-        tips = [*gauge_section.definitions().values()]
-        self.figures.show_rows(gauge_section.head(), gauge_section.figure_rows(study), tips)
+        self.about.setText(translate_message(report_content.scope_text(study)))
+        tips = [*report_content.definitions().values()]
+        self.figures.show_rows(report_content.head(), report_content.figure_rows(study), tips)
         rows = [[part, *verdicts] for part, verdicts in study.differing()]
         counts = Message("gauge.differing", n=len(rows), m=len(study.by_part))
         self.differing.setText(translate_message(counts if rows else Message("gauge.all_same")))

@@ -10,7 +10,7 @@ from PySide6.QtWidgets import QGridLayout, QLabel, QPushButton, QSlider, QWidget
 from workbench.core.evaluation.verdict_evaluation import MOST, VerdictEvaluation
 from workbench.core.text_patterns import fill
 from workbench.ui.text import evaluation_texts, formatting
-from workbench.ui.widgets.disabled_reason import set_disabled_reason
+from workbench.ui.widgets.text_labels import set_disabled_reason
 
 _STEPS = 1000
 

@@ -25,7 +25,7 @@ from workbench.ui.evaluation.evaluation_tables import ClassTable
 from workbench.ui.evaluation.headline_metrics import HeadlineMetrics
 from workbench.ui.evaluation.image_verdict_panel import ImageVerdictPanel
 from workbench.ui.evaluation.operating_point_panel import OperatingPointPanel
-from workbench.ui.widgets.screen_fit import text_scale
+from workbench.ui.widgets.text_labels import text_scale
 from workbench.ui.widgets.theme import ThemeManager
 
 _SIDE_WIDTH, _MAX_SIDE_WIDTH = 312, 400  # px

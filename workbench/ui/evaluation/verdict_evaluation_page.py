@@ -29,9 +29,9 @@ from workbench.session.verdict_evaluator import VerdictEvaluator
 from workbench.ui.evaluation.confusion_table import ConfusionTable
 from workbench.ui.evaluation.reject_option import RejectOption
 from workbench.ui.evaluation.verdict_gallery import VerdictBrowser
-from workbench.ui.images.thumbnail_provider import ThumbnailProvider
+from workbench.ui.images.image_model import ThumbnailProvider
 from workbench.ui.text import evaluation_texts, formatting
-from workbench.ui.text.translation import translate_message
+from workbench.ui.text.formatting import translate_message
 from workbench.ui.widgets.theme import ThemeManager
 
 _SPLITS = (("test",), ("val",), ("val", "test"))

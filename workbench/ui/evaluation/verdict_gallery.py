@@ -17,7 +17,7 @@ from PySide6.QtWidgets import (
 )
 
 from workbench.core.evaluation.verdict_evaluation import PredictedVerdict, VerdictEvaluation
-from workbench.ui.images.thumbnail_provider import ThumbnailProvider
+from workbench.ui.images.image_model import ThumbnailProvider
 from workbench.ui.text import formatting
 from workbench.ui.widgets.item_views import ItemRole, ListModel, draw_background, fit_rect, state_color
 from workbench.ui.widgets.theme import ThemeManager

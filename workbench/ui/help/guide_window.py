@@ -24,7 +24,6 @@ from PySide6.QtGui import (
 )
 from PySide6.QtWidgets import (
     QDialog,
-    QHBoxLayout,
     QLineEdit,
     QListWidget,
     QListWidgetItem,
@@ -32,14 +31,14 @@ from PySide6.QtWidgets import (
     QSplitter,
     QTextBrowser,
     QTextEdit,
-    QVBoxLayout,
     QWidget,
 )
 
 from workbench.core import resources
 from workbench.core.resources import SOURCE_LANGUAGE, matching_language
 from workbench.ui.shortcuts import with_current_keys
-from workbench.ui.widgets.screen_fit import resize_for_text
+from workbench.ui.widgets.box_layouts import in_column, in_row
+from workbench.ui.widgets.text_labels import resize_for_text
 from workbench.ui.widgets.theme import Theme, ThemeManager
 
 _MARGIN = 18.0  # px around the page
@@ -201,8 +200,7 @@ class GuideWindow(QDialog):
         self.pages = guide_pages(matching_language(QLocale().name()))
         self.search = QLineEdit(placeholderText=self.tr("Search the guide"), clearButtonEnabled=True)
         self.search.setAccessibleName(self.tr("Search the guide"))
-        self.contents = QListWidget(objectName="rows")
-        self.contents.setAccessibleName(self.tr("Contents"))
+        self.contents = QListWidget(objectName="rows", accessibleName=self.tr("Contents"))
         self.browser = _PageBrowser(openLinks=False)
         self.browser.setAccessibleName(self.tr("Page of the guide"))
         self.back = QPushButton(self.tr("Back"), enabled=False, autoDefault=False)
@@ -224,26 +222,15 @@ class GuideWindow(QDialog):
 
     def _lay_out(self) -> None:
         left, right = QWidget(), QWidget()
-        column = QVBoxLayout(left)
-        column.setContentsMargins(0, 0, _GAP, 0)
-        column.addWidget(self.search)
-        column.addWidget(self.contents, 1)
-        buttons = QHBoxLayout()
-        buttons.addWidget(self.back)
-        buttons.addWidget(self.forward)
-        buttons.addStretch(1)
-        column = QVBoxLayout(right)
-        column.setContentsMargins(_GAP, 0, 0, 0)
-        column.addLayout(buttons)
-        column.addWidget(self.browser, 1)
+        in_column(self.search, (self.contents, 1), owner=left, margins=(0, 0, _GAP, 0))
+        buttons = in_row(self.back, self.forward, 1)
+        in_column(buttons, (self.browser, 1), owner=right, margins=(_GAP, 0, 0, 0))
         splitter = QSplitter(childrenCollapsible=False)
         splitter.addWidget(left)
         splitter.addWidget(right)
         splitter.setSizes([_CONTENTS_WIDTH, _SIZE.width() - _CONTENTS_WIDTH])
         splitter.setStretchFactor(1, 1)
-        row = QHBoxLayout(self)
-        row.setContentsMargins(12, 12, 12, 12)
-        row.addWidget(splitter)
+        in_row(splitter, owner=self, margins=12)
         resize_for_text(self, _SIZE.width(), _SIZE.height())
 
     def _connect(self) -> None:

@@ -8,8 +8,7 @@ from PySide6.QtWidgets import QStyle, QStyledItemDelegate, QStyleOptionViewItem
 
 from workbench.core.project.image_row import ImageRow
 from workbench.session.session import Session
-from workbench.ui.images.image_model import ReasonRole, RowRole
-from workbench.ui.images.thumbnail_provider import EDGE, ThumbnailProvider
+from workbench.ui.images.image_model import EDGE, ReasonRole, RowRole, ThumbnailProvider
 from workbench.ui.widgets.item_views import (
     draw_background,
     draw_badge,

@@ -8,12 +8,10 @@ from PySide6.QtCore import QCoreApplication, QSize, QStringListModel, Qt, Signal
 from PySide6.QtWidgets import (
     QComboBox,
     QCompleter,
-    QHBoxLayout,
     QLabel,
     QLineEdit,
     QPushButton,
     QToolButton,
-    QVBoxLayout,
     QWidget,
 )
 
@@ -21,6 +19,7 @@ from workbench.core.image_list.image_search import SearchError, completions
 from workbench.session.session import Session
 from workbench.ui.images.image_model import ImageListModel
 from workbench.ui.text.formatting import listed
+from workbench.ui.widgets.box_layouts import in_column, in_row
 from workbench.ui.widgets.keyboard import set_key_tip
 from workbench.ui.widgets.text_labels import IconLabel
 from workbench.ui.widgets.theme import ThemeManager
@@ -128,9 +127,6 @@ class ImageFilters(QWidget):
     def __init__(self, model: ImageListModel, style: ThemeManager) -> None:
         super().__init__()
         self._model, self._style = model, style
-        column = QVBoxLayout(self)
-        column.setContentsMargins(0, 0, 0, 0)
-        column.setSpacing(6)
         self.filter = QComboBox()
         for entry in model.filters:
             self.filter.addItem(entry.title, entry.name)
@@ -154,17 +150,9 @@ class ImageFilters(QWidget):
             widget.setToolTip(tip)
         self.thumbnails.setAccessibleName(self.tr("Thumbnail view"))
         set_key_tip(self.thumbnails, self.tr("Show all listed images as thumbnails"), "thumbnails")
-        row = QHBoxLayout()
-        row.setSpacing(4)
-        row.addWidget(self.sort, 1)
-        row.addWidget(self.descending)
-        row.addWidget(self.label_next)
-        first = QHBoxLayout()
-        first.setSpacing(4)
-        first.addWidget(self.filter, 1)
-        first.addWidget(self.thumbnails)
-        column.addLayout(first)
-        column.addLayout(row)
+        row = in_row((self.sort, 1), self.descending, self.label_next, spacing=4)
+        first = in_row((self.filter, 1), self.thumbnails, spacing=4)
+        in_column(first, row, owner=self, margins=0, spacing=6)
         self.filter.currentIndexChanged.connect(self.changed)
         self.sort.currentIndexChanged.connect(self.changed)
         self.descending.toggled.connect(self._show_order)
@@ -193,10 +181,7 @@ class EmptyProjectPage(QWidget):
 
     def __init__(self, style: ThemeManager) -> None:
         super().__init__()
-        column = QVBoxLayout(self)
-        column.setContentsMargins(18, 12, 18, 12)
-        column.setSpacing(8)
-        column.addStretch(1)
+        column = in_column(1, owner=self, margins=(18, 12, 18, 12), spacing=8)
         text = QLabel(self.tr("Drop images or folders here"), alignment=Qt.AlignmentFlag.AlignCenter, wordWrap=True)
         text.setObjectName("heading")
         note = QLabel(
@@ -224,16 +209,11 @@ class NoMatchPage(QWidget):
 
     def __init__(self) -> None:
         super().__init__()
-        column = QVBoxLayout(self)
-        column.setContentsMargins(18, 12, 18, 12)
-        column.addStretch(1)
         text = QLabel(self.tr("No matching images"), alignment=Qt.AlignmentFlag.AlignCenter, wordWrap=True)
         text.setObjectName("heading")
         self.clear = QPushButton(self.tr("Show all images"))
-        self.help = QLabel(search_help(), wordWrap=True, objectName="muted")
-        self.help.setAlignment(Qt.AlignmentFlag.AlignCenter)
-        column.setSpacing(10)
-        column.addWidget(text)
+        self.help = QLabel(search_help(), wordWrap=True, objectName="muted", alignment=Qt.AlignmentFlag.AlignCenter)
+        column = in_column(1, text, owner=self, margins=(18, 12, 18, 12), spacing=10)
         column.addWidget(self.clear, 0, Qt.AlignmentFlag.AlignCenter)
         column.addWidget(self.help)
         column.addStretch(2)
@@ -244,13 +224,9 @@ class EmptyQueuePage(QWidget):
 
     def __init__(self) -> None:
         super().__init__()
-        column = QVBoxLayout(self)
-        column.setContentsMargins(18, 12, 18, 12)
-        column.setSpacing(10)
-        column.addStretch(1)
         self.text = QLabel(self.tr("No images left in this list"), objectName="heading", wordWrap=True)
         self.text.setAlignment(Qt.AlignmentFlag.AlignCenter)
         self.all = QPushButton(self.tr("Show all images"))
-        column.addWidget(self.text)
+        column = in_column(1, self.text, owner=self, margins=(18, 12, 18, 12), spacing=10)
         column.addWidget(self.all, 0, Qt.AlignmentFlag.AlignCenter)
         column.addStretch(2)

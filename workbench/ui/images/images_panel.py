@@ -5,8 +5,18 @@ from __future__ import annotations
 from collections.abc import Callable
 from functools import partial
 
-from PySide6.QtCore import QEvent, QItemSelectionModel, QModelIndex, QObject, QPoint, QSize, Qt, QTimer, Signal
-from PySide6.QtWidgets import QAbstractItemView, QLabel, QStackedWidget, QVBoxLayout, QWidget
+from PySide6.QtCore import QEvent, QItemSelectionModel, QModelIndex, QObject, QPoint, QRect, QSize, Qt, QTimer, Signal
+from PySide6.QtGui import QResizeEvent
+from PySide6.QtWidgets import (
+    QAbstractItemView,
+    QLabel,
+    QListView,
+    QProgressBar,
+    QPushButton,
+    QStackedWidget,
+    QToolButton,
+    QWidget,
+)
 
 from workbench.core.project.image_row import ImageRow
 from workbench.core.text_patterns import fill
@@ -21,13 +31,125 @@ from workbench.ui.images.image_filters import (
     SearchErrors,
     SearchField,
 )
-from workbench.ui.images.image_list_view import ImageListView
-from workbench.ui.images.image_model import ImageListModel
-from workbench.ui.images.label_queue_header import LabelQueueHeader
-from workbench.ui.images.thumbnail_provider import ThumbnailProvider
+from workbench.ui.images.image_model import ImageListModel, ThumbnailProvider
 from workbench.ui.images.thumbnail_view import ThumbnailView
+from workbench.ui.text import formatting, label_next_texts
 from workbench.ui.text.formatting import number
+from workbench.ui.widgets.box_layouts import Gap, in_column, in_row
+from workbench.ui.widgets.text_labels import set_disabled_reason
 from workbench.ui.widgets.theme import ThemeManager
+
+_LEAST_WIDTH = 220  # px
+_BESIDE_NAME = 112  # px of a row that its thumbnail, status and scroll bar take
+_NAME = "n" * 15  # of the length of a name that is not elided
+
+
+class ImageListView(QListView):
+    """List of rows of equal height.
+
+    All rows are laid out at once, which takes 10 ms for 100,000 of them. A layout in batches shows no rows until it is
+    complete, so that the list would flicker with each resize.
+    """
+
+    def __init__(self, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self.setUniformItemSizes(True)
+        self.setVerticalScrollMode(QListView.ScrollMode.ScrollPerPixel)
+        self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
+        self.setMouseTracking(True)
+
+    def minimumSizeHint(self) -> QSize:
+        """Return a width at which names of images can be distinguished, which depends on the size of texts."""
+        width = max(_LEAST_WIDTH, _BESIDE_NAME + self.fontMetrics().horizontalAdvance(_NAME))
+        return QSize(width, super().minimumSizeHint().height())
+
+    def changeEvent(self, event: QEvent) -> None:
+        super().changeEvent(event)
+        if event.type() in (QEvent.Type.FontChange, QEvent.Type.StyleChange):
+            self.updateGeometry()
+            QTimer.singleShot(0, self, lambda: self.scrollTo(self.currentIndex()))  # rows have another height
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        """Keep the current row visible, for example when the panel below unfolds."""
+        current = self.currentIndex()
+        before = QRect(0, 0, self.viewport().width(), event.oldSize().height())
+        followed = current.isValid() and before.contains(self.visualRect(current).center())
+        super().resizeEvent(event)
+        if followed and not self._visible(current):
+            self.scrollTo(current)
+
+    def _visible(self, index: QModelIndex) -> bool:
+        row = self.visualRect(index)
+        return row.top() >= 0 and row.bottom() < self.viewport().height()
+
+
+class LabelQueueHeader(QWidget):
+    """Header of the queue; hidden without an active queue."""
+
+    def __init__(self, queue: LabelQueue, style: ThemeManager) -> None:
+        super().__init__()
+        self._queue = queue
+        self.next = QPushButton(self.tr("Label next"), objectName="left", checkable=True)
+        self.next.setToolTip(self.tr("Images that would improve the model most, with the reason for each"))
+        self.errors = QPushButton(self.tr("Label errors"), objectName="right", checkable=True)
+        self.errors.setToolTip(self.tr("Labels that a confident model contradicts"))
+        self.leave = QToolButton(icon=style.icon("close", "muted"), toolTip=self.tr("Back to all images"))
+        self.leave.setAccessibleName(self.tr("Back to all images"))
+        self.text = QLabel(objectName="muted", wordWrap=True, textFormat=Qt.TextFormat.PlainText)
+        self.bar = QProgressBar(textVisible=False)
+        self.stop = QPushButton(self.tr("Cancel"))
+        self.more = QPushButton(self.tr("Analyze more images"), objectName="link")
+        self.again = QPushButton(self.tr("Analyze again"), objectName="link")
+        self._place()
+        self.next.clicked.connect(lambda: self._activate("next"))
+        self.errors.clicked.connect(lambda: self._activate("errors"))
+        self.leave.clicked.connect(lambda: queue.activate(""))
+        self.stop.clicked.connect(queue.cancel)
+        self.more.clicked.connect(lambda: queue.refresh(more=True))
+        self.again.clicked.connect(lambda: queue.refresh())
+        queue.changed.connect(self.refresh)
+        queue.state_changed.connect(self.refresh)
+        queue.progressed.connect(self._progress)
+        self.refresh()
+
+    def _place(self) -> None:
+        top = in_row((self.next, 1), (self.errors, 1), Gap(4), self.leave, spacing=0)
+        progress = in_row((self.bar, 1), self.stop)
+        links = in_row(self.more, self.again, 1, spacing=4)
+        in_column(top, self.text, progress, links, owner=self, margins=(8, 0, 8, 0), spacing=6)
+
+    def refresh(self) -> None:
+        queue, result = self._queue, self._queue.result
+        self.setVisible(bool(queue.mode))
+        self.next.setChecked(queue.mode == "next")
+        self.errors.setChecked(queue.mode == "errors")
+        possible = queue.possible("errors") or queue.mode == "errors"
+        set_disabled_reason(self.errors, "" if possible else self.tr("Train a model first"))
+        for widget in (self.bar, self.stop):
+            widget.setVisible(queue.running)
+        complete = result is not None and result.analyzed + result.skipped >= result.total
+        self.more.setVisible(not queue.running and result is not None and not complete)
+        self.again.setVisible(not queue.running)
+        if queue.running:
+            self.bar.setRange(0, 0)
+            self.text.setText(self.tr("Analyzing images…"))
+        elif queue.mode == "errors" and queue.issue_list is not None:
+            self.text.setText(label_next_texts.label_issues_text(queue.issue_list, len(queue.keys)))
+        elif queue.mode == "next" and queue.ranking is not None:
+            self.text.setText(label_next_texts.label_next_text(queue.ranking))
+        else:
+            self.text.setText(self.tr("No images have been analyzed yet."))
+
+    def _activate(self, mode: str) -> None:
+        self._queue.activate(mode)
+        self.refresh()  # a click on the active button must not uncheck it
+
+    def _progress(self, done: int, total: int) -> None:
+        self.bar.setRange(0, max(1, total))
+        self.bar.setValue(done)
+        text = self.tr("Analyzing images: {done} of {total}")
+        self.text.setText(text.format(done=formatting.number(done), total=formatting.number(total)))
+
 
 _MARGIN = 8  # px, beside the fields
 
@@ -74,26 +196,16 @@ class ImagesPanel(QWidget):
         self._restyle()
 
     def _build(self, style: ThemeManager) -> None:
-        column = QVBoxLayout(self)
-        column.setContentsMargins(0, 8, 0, 0)
-        column.setSpacing(6)
         self.search = SearchField(self._session, self.model, style)
         self.search.textChanged.connect(self._filter_changed)
-        top = QVBoxLayout()
-        top.setContentsMargins(_MARGIN, 0, _MARGIN, 0)
-        top.setSpacing(6)
-        top.addWidget(self.search)
         self.queue_header = LabelQueueHeader(self._queue, style)
         self.filters = ImageFilters(self.model, style)
         self.filters.changed.connect(self._filter_changed)
         self.filters.thumbnails_requested.connect(self.toggle_thumbnails)
         self.thumbnails_toggled.connect(self.filters.thumbnails.setChecked)
         self.filters.queue_requested.connect(lambda: self._queue.activate("next"))
-        top.addWidget(self.filters)
         self.search_errors = SearchErrors()
-        top.addWidget(self.search_errors)
-        column.addWidget(self.queue_header)
-        column.addLayout(top)
+        top = in_column(self.search, self.filters, self.search_errors, margins=(_MARGIN, 0, _MARGIN, 0), spacing=6)
         self.view = ImageListView()
         self.view.setAccessibleName(self.tr("Images"))
         self.view.setModel(self.model)
@@ -113,10 +225,9 @@ class ImagesPanel(QWidget):
         self.empty_queue_page.all.clicked.connect(lambda: self._queue.activate(""))
         for page in (self.view, self.empty_page, self.no_match_page, self.empty_queue_page):
             self.pages.addWidget(page)
-        column.addWidget(self.pages, 1)
         self.count = QLabel(objectName="muted")
         self.count.setContentsMargins(12, 4, 12, 7)
-        column.addWidget(self.count)
+        in_column(self.queue_header, top, (self.pages, 1), self.count, owner=self, margins=(0, 8, 0, 0), spacing=6)
 
     def minimumSizeHint(self) -> QSize:
         """As wide as the filters while a queue hides them: the canvas does not move."""

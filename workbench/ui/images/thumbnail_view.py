@@ -1,31 +1,128 @@
-"""All listed images as thumbnails or as a table, with status, verdict and data split of several images at once."""
+"""All listed images as thumbnails or as a table, with status, verdict and data split of several images at once.
+
+Buttons and menu for the status, the data split and the verdict of several images at once.
+"""
 
 from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
 
 from PySide6.QtCore import QEvent, QItemSelection, QItemSelectionModel, QModelIndex, Qt, Signal
 from PySide6.QtWidgets import (
     QAbstractItemView,
+    QBoxLayout,
     QGridLayout,
     QHBoxLayout,
     QHeaderView,
     QLabel,
     QListView,
+    QMenu,
     QPushButton,
     QStackedWidget,
     QTableView,
     QToolButton,
-    QVBoxLayout,
     QWidget,
 )
 
+from workbench.core.project.annotation import Split, Status
 from workbench.session.session import Session
-from workbench.ui.images.bulk_actions import BulkActions
 from workbench.ui.images.image_delegate import CELL, ThumbnailDelegate
-from workbench.ui.images.image_model import ImageListModel
-from workbench.ui.images.thumbnail_provider import ThumbnailProvider
+from workbench.ui.images.image_model import ImageListModel, ThumbnailProvider
 from workbench.ui.text.formatting import number
+from workbench.ui.widgets.box_layouts import in_column
 from workbench.ui.widgets.keyboard import set_key_tip
 from workbench.ui.widgets.theme import ThemeManager
+
+_MAX_VERDICTS = 6  # verdicts with a button
+
+
+class SplitMenu(QMenu):
+    """Menu that calls `choose` with a data split, None for automatic assignment."""
+
+    def __init__(self, choose: Callable[[Split | None], None], parent: QWidget | None = None) -> None:
+        super().__init__(self.tr("Data split"), parent)
+        splits: tuple[tuple[Split | None, str], ...] = (
+            (None, self.tr("Automatic")),
+            ("train", self.tr("Training set")),
+            ("val", self.tr("Validation set")),
+            ("test", self.tr("Test set")),
+        )
+        for split, text in splits:
+            self.addAction(text, partial(choose, split))
+
+
+class BulkActions(QWidget):
+    """Row of buttons, or two. Each click changes all images that `selected` returns, as one undo step."""
+
+    def __init__(self, session: Session, selected: Callable[[], list[str]], parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._session, self._selected = session, selected
+        self.done_button, self.not_done_button = QPushButton(self.tr("Done")), QPushButton(self.tr("Not done"))
+        self.done_button.setToolTip(self.tr("Mark the selected images as done"))
+        self.not_done_button.setToolTip(self.tr("Mark the selected images as not done"))
+        self.done_button.clicked.connect(lambda: self.set_status("done"))
+        self.not_done_button.clicked.connect(lambda: self.set_status("started"))
+        self.split_button = QPushButton(self.tr("Data split"))
+        self.split_button.setToolTip(self.tr("Data split of the selected images and of their groups"))
+        self.split_button.setMenu(SplitMenu(self.set_split, self))
+        self.verdict_buttons: dict[str, QPushButton] = {}  # by verdict, "" for none
+        self._rows = QBoxLayout(QBoxLayout.Direction.LeftToRight, self)
+        self._rows.setContentsMargins(0, 0, 0, 0)
+        self._status_row, self._verdict_row = QHBoxLayout(), QHBoxLayout()
+        for layout in (self._rows, self._status_row, self._verdict_row):
+            layout.setSpacing(6)
+        for row in (self._status_row, self._verdict_row):
+            self._rows.addLayout(row)
+            self._rows.setAlignment(row, Qt.AlignmentFlag.AlignLeft)
+        for button in (self.done_button, self.not_done_button, self.split_button):
+            self._status_row.addWidget(button)
+        for signal in (session.project_opened, session.project_closed, session.classes_changed):
+            signal.connect(self._list_verdicts)
+        self._list_verdicts()
+
+    def row_width(self) -> int:
+        """Return the width of all buttons in one row."""
+        return self._status_row.sizeHint().width() + self._rows.spacing() + self._verdict_row.sizeHint().width()
+
+    def fit(self, width: int) -> None:
+        """Place the verdicts below the other buttons if one row is wider than `width` in pixels."""
+        directions = QBoxLayout.Direction
+        direction = directions.LeftToRight if self.row_width() <= width else directions.TopToBottom
+        if direction != self._rows.direction():
+            self._rows.setDirection(direction)
+
+    def set_status(self, status: Status) -> None:
+        self._session.verdict_steps.set_statuses(self._selected(), status)
+
+    def set_split(self, split: Split | None) -> None:
+        self._session.verdict_steps.set_pins(self._selected(), split)
+
+    def set_verdict(self, verdict: str | None) -> None:
+        """Set or remove the verdict."""
+        self._session.verdict_steps.set_verdicts(self._selected(), verdict)
+
+    def _list_verdicts(self) -> None:
+        project = self._session.project
+        names = list(project.file.verdicts)[:_MAX_VERDICTS] if project else []
+        entries = [*names, ""] if names else []
+        if list(self.verdict_buttons) == entries:
+            return
+        for button in self.verdict_buttons.values():
+            self._verdict_row.removeWidget(button)
+            button.deleteLater()
+        self.verdict_buttons = {}
+        for i, name in enumerate(entries):
+            button = QPushButton(name.replace("&", "&&") or self.tr("No verdict"))
+            if name:
+                tip = self.tr("Set the verdict of the selected images: {name}").format(name=name)
+                set_key_tip(button, tip, f"verdict_next_{i + 1}")
+            else:
+                button.setToolTip(self.tr("Remove the verdicts of the selected images"))
+            button.clicked.connect(partial(self.set_verdict, name or None))
+            self.verdict_buttons[name] = button
+            self._verdict_row.addWidget(button)
+
 
 _ROW = 26  # px, least height of a row of the table
 
@@ -46,8 +143,7 @@ class ThumbnailView(QWidget):
         self._session, self._style = session, style
         self._selected_keys: list[str] = []
         self.model = model
-        self.list_view = QListView()
-        self.list_view.setAccessibleName(self.tr("Thumbnails"))
+        self.list_view = QListView(accessibleName=self.tr("Thumbnails"))
         self.list_view.setModel(self.model)
         self.list_view.setItemDelegate(ThumbnailDelegate(session, thumbnails, style))
         self.list_view.setViewMode(QListView.ViewMode.IconMode)
@@ -58,8 +154,7 @@ class ThumbnailView(QWidget):
         self.list_view.setLayoutMode(QListView.LayoutMode.Batched)
         self.list_view.setBatchSize(500)
         self.list_view.setMouseTracking(True)
-        self.table_view = QTableView(objectName="imageTable")
-        self.table_view.setAccessibleName(self.tr("Image table"))
+        self.table_view = QTableView(objectName="imageTable", accessibleName=self.tr("Image table"))
         self.table_view.setModel(self.model)
         self.table_view.setSelectionModel(self.list_view.selectionModel())
         self.table_view.setSelectionBehavior(QAbstractItemView.SelectionBehavior.SelectRows)
@@ -84,13 +179,9 @@ class ThumbnailView(QWidget):
         self._pages = QStackedWidget()
         self._pages.addWidget(self.list_view)
         self._pages.addWidget(self.table_view)
-        layout = QVBoxLayout(self)
-        layout.setContentsMargins(0, 0, 0, 0)
-        layout.setSpacing(0)
         self.bulk = BulkActions(session, self.selected)
         self._bar = self._make_bar()
-        layout.addLayout(self._bar)
-        layout.addWidget(self._pages, 1)
+        in_column(self._bar, (self._pages, 1), owner=self, margins=0, spacing=0)
         self.list_view.selectionModel().selectionChanged.connect(self._update_bar)
         self.model.modelAboutToBeReset.connect(self._save_selection)
         self.model.modelReset.connect(self._restore_selection)
@@ -108,10 +199,8 @@ class ThumbnailView(QWidget):
         self.thumbnail_button.clicked.connect(lambda: self.show_table(False))
         self.table_button.clicked.connect(lambda: self.show_table(True))
         self.selection_label = QLabel(objectName="muted")
-        self.all_button = QPushButton(self.tr("Select all"))
-        self.all_button.clicked.connect(self.select_all)
-        row = QHBoxLayout()
-        row.setSpacing(0)
+        self.all_button = QPushButton(self.tr("Select all"), clicked=self.select_all)
+        row = QHBoxLayout(spacing=0)
         row.addWidget(self.thumbnail_button)
         row.addWidget(self.table_button)
         row.addSpacing(6)

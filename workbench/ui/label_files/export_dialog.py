@@ -7,17 +7,15 @@ from pathlib import Path
 from PySide6.QtCore import QT_TRANSLATE_NOOP, QCoreApplication, QSize, Qt
 from PySide6.QtWidgets import QCheckBox, QComboBox, QLabel, QWidget
 
-from workbench.core.names import free_path
 from workbench.core.project.exporting import EXPORT_FORMATS, ExportNames, LabelExportReport
 from workbench.core.project.formats.label_export import LabelExportOptions
-from workbench.core.text_patterns import fill
+from workbench.core.text_patterns import fill, free_path
 from workbench.session.project_jobs import LabelExportJob, LabelExportRequest
 from workbench.session.session import Session
 from workbench.ui.label_files.import_report import SkippedList
-from workbench.ui.text.formatting import number
-from workbench.ui.text.translation import translate_message
-from workbench.ui.widgets.job_dialog import JobDialog, PathField, open_path
-from workbench.ui.widgets.screen_fit import resize_on_screen
+from workbench.ui.text.formatting import number, translate_message
+from workbench.ui.widgets.dialogs import JobDialog, PathField, open_path
+from workbench.ui.widgets.text_labels import resize_on_screen
 
 # Content that a format cannot hold, as counted by the writers.
 _LOSSES = {

@@ -29,9 +29,9 @@ from workbench.ui.label_files.import_preview import ImportPreview
 from workbench.ui.label_files.import_report import ImportResult
 from workbench.ui.label_files.path_choices import LabelPathField
 from workbench.ui.text.formatting import duration, number, problem_text
+from workbench.ui.widgets.dialogs import ask_trust
 from workbench.ui.widgets.file_drop import is_label_file
-from workbench.ui.widgets.question_dialog import ask_trust
-from workbench.ui.widgets.screen_fit import resize_for_text
+from workbench.ui.widgets.text_labels import resize_for_text
 from workbench.ui.widgets.theme import ThemeManager
 
 _RESULT_SIZE = QSize(620, 260)

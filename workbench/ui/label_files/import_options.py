@@ -21,8 +21,8 @@ from PySide6.QtWidgets import (
 from workbench.core.project.formats import FORMATS
 from workbench.core.project.import_plan import ImportPlan
 from workbench.core.text_patterns import fill
-from workbench.ui.text.export_texts import format_title, format_with_count
 from workbench.ui.text.formatting import listed, number
+from workbench.ui.text.settings_texts import format_title, format_with_count
 from workbench.ui.widgets.text_labels import ElidedLabel, align_text
 
 

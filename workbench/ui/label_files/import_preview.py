@@ -43,10 +43,8 @@ from workbench.core.text_patterns import fill
 from workbench.ui.label_files.import_options import ImportOptionsRow
 from workbench.ui.label_files.import_report import AccountBox, SkippedList, set_up_rows
 from workbench.ui.label_files.path_choices import MissingImages
-from workbench.ui.text.formatting import capitalized, number
-from workbench.ui.text.translation import translate_message
-from workbench.ui.widgets.screen_fit import text_scale
-from workbench.ui.widgets.text_labels import IconLabel
+from workbench.ui.text.formatting import capitalized, number, translate_message
+from workbench.ui.widgets.text_labels import IconLabel, text_scale
 from workbench.ui.widgets.theme import ThemeManager
 
 _OPACITY = 0.55

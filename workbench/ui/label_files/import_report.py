@@ -22,8 +22,7 @@ from workbench.core.messages import Message
 from workbench.core.project.import_account import ImportReport
 from workbench.core.text_patterns import fill
 from workbench.ui.shortcuts import key_text
-from workbench.ui.text.formatting import capitalized, listed, number
-from workbench.ui.text.translation import translate_message
+from workbench.ui.text.formatting import capitalized, listed, number, translate_message
 from workbench.ui.widgets.text_labels import IconLabel
 from workbench.ui.widgets.theme import ThemeManager
 

@@ -15,8 +15,7 @@ from workbench.core.project.sources import walk
 from workbench.core.text_patterns import fill
 from workbench.session.session import Session
 from workbench.session.tasks import Task, TaskRunner
-from workbench.ui.text.formatting import number, problem_text
-from workbench.ui.text.translation import translate_message
+from workbench.ui.text.formatting import number, problem_text, translate_message
 from workbench.ui.widgets.file_drop import LABEL_SUFFIXES, is_label_file
 from workbench.ui.widgets.message_bar import MessageBar
 from workbench.ui.widgets.theme import ThemeManager

@@ -9,11 +9,9 @@ from PySide6.QtWidgets import (
     QComboBox,
     QDialog,
     QFrame,
-    QHBoxLayout,
     QLabel,
     QProgressBar,
     QPushButton,
-    QVBoxLayout,
     QWidget,
 )
 
@@ -21,9 +19,10 @@ from workbench.core.project.class_merge import ClassMergePlan
 from workbench.core.project.file_transaction import MOST_BYTES, MOST_CHANGES, FilePass
 from workbench.core.project.project import BACKGROUND, ClassInfo
 from workbench.core.text_patterns import fill
-from workbench.session.class_merge_job import ClassMergeJob
 from workbench.session.session import Session
+from workbench.session.transaction_job import ClassMergeJob
 from workbench.ui.text.formatting import duration, listed, number, size
+from workbench.ui.widgets.box_layouts import in_column, in_row
 
 _MB = 1 << 20
 
@@ -37,14 +36,9 @@ class ClassMergeDialog(QDialog):
         self._session, self._info = session, info
         title = self.tr("Merge “{name}” into another class") if merge else self.tr("Delete the class “{name}”")
         self.setWindowTitle(title.format(name=info.name))
-        column = QVBoxLayout(self)
-        column.setContentsMargins(20, 18, 20, 16)
-        column.setSpacing(10)
-        heading = QLabel(title.format(name=info.name), objectName="heading")
-        heading.setTextFormat(Qt.TextFormat.PlainText)
-        column.addWidget(heading)
-        self.target = QComboBox()
-        self.target.setAccessibleName(self.tr("Target class"))
+        heading = QLabel(title.format(name=info.name), objectName="heading", textFormat=Qt.TextFormat.PlainText)
+        column = in_column(heading, owner=self, margins=(20, 18, 20, 16), spacing=10)
+        self.target = QComboBox(accessibleName=self.tr("Target class"))
         if merge:
             for other in session.project.classes:
                 if other.id != info.id:
@@ -58,17 +52,12 @@ class ClassMergeDialog(QDialog):
             label.setTextFormat(Qt.TextFormat.PlainText)
             label.setMinimumWidth(400)
             column.addWidget(label)
-        cancel = QPushButton(self.tr("Cancel"))
-        cancel.setAutoDefault(False)
-        cancel.clicked.connect(self.reject)
+        cancel = QPushButton(self.tr("Cancel"), autoDefault=False, clicked=self.reject)
         self.confirm = QPushButton(self.tr("Merge") if merge else self.tr("Delete"))
         self.confirm.setObjectName("primary" if merge else "danger")
         self.confirm.setDefault(True)
         self.confirm.clicked.connect(self._start)
-        row = QHBoxLayout()
-        row.addStretch(1)
-        row.addWidget(cancel)
-        row.addWidget(self.confirm)
+        row = in_row(1, cancel, self.confirm)
         column.addSpacing(4)
         column.addLayout(row)
         session.project_closed.connect(self.reject)
@@ -114,13 +103,8 @@ class ClassMergeCard(QFrame):
     def __init__(self, job: ClassMergeJob) -> None:
         super().__init__(objectName="card")
         self._job, self._started = job, 0.0  # monotonic time in s
-        column = QVBoxLayout(self)
-        column.setContentsMargins(10, 8, 10, 8)
-        column.setSpacing(6)
-        self.text = QLabel(wordWrap=True)
-        self.text.setTextFormat(Qt.TextFormat.PlainText)
-        self.bar = QProgressBar(textVisible=False)
-        self.bar.setAccessibleName(self.tr("Progress of the class change"))
+        self.text = QLabel(wordWrap=True, textFormat=Qt.TextFormat.PlainText)
+        self.bar = QProgressBar(textVisible=False, accessibleName=self.tr("Progress of the class change"))
         self.cancel = QPushButton(self.tr("Cancel"))
         self.finish = QPushButton(self.tr("Finish"), objectName="primary")
         self.undo = QPushButton(self.tr("Undo"))
@@ -129,13 +113,10 @@ class ClassMergeCard(QFrame):
         self.finish.clicked.connect(job.resume)
         self.undo.clicked.connect(job.undo_merge)
         self.close_button.clicked.connect(self.hide)
-        row = QHBoxLayout()
-        row.setSpacing(6)
+        row = in_row(spacing=6)
         for button in (self.finish, self.undo, self.close_button, self.cancel):
             row.addWidget(button)
-        column.addWidget(self.text)
-        column.addWidget(self.bar)
-        column.addLayout(row)
+        in_column(self.text, self.bar, row, owner=self, margins=(10, 8, 10, 8), spacing=6)
         job.changed.connect(self._changed)
         job.progressed.connect(self._progressed)
         job.ended.connect(self._ended)

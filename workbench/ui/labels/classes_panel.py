@@ -18,7 +18,6 @@ from PySide6.QtWidgets import (
     QStyledItemDelegate,
     QToolButton,
     QToolTip,
-    QVBoxLayout,
     QWidget,
 )
 
@@ -29,10 +28,11 @@ from workbench.session.session import Session
 from workbench.ui.labels.class_merge_card import ClassMergeCard, ClassMergeDialog
 from workbench.ui.shortcuts import key_text, with_key
 from workbench.ui.text.formatting import number
+from workbench.ui.widgets.box_layouts import in_column
 from workbench.ui.widgets.item_views import draw_row_background, state_color
 from workbench.ui.widgets.theme import ThemeManager
 
-# Name of each color of `core.project.project_file.PALETTE`, and of other common colors.
+# Name of each color of `core.project.project_json.PALETTE`, and of other common colors.
 COLOR_NAMES: dict[str, str] = {
     "#e69f00": QT_TRANSLATE_NOOP("colors", "Amber"),
     "#56b4e9": QT_TRANSLATE_NOOP("colors", "Sky blue"),
@@ -144,10 +144,7 @@ class ClassDelegate(QStyledItemDelegate):
         return int(badge.left()) - 4
 
     def createEditor(self, parent, option, index):
-        editor = QLineEdit(parent)
-        editor.setMaxLength(100)
-        editor.setAccessibleName(index.data())
-        return editor
+        return QLineEdit(parent, maxLength=100, accessibleName=index.data())
 
     def updateEditorGeometry(self, editor, option, index) -> None:
         editor.setGeometry(option.rect.adjusted(28, 0, -28, 0))
@@ -163,12 +160,8 @@ class ClassesPanel(QWidget):
         super().__init__(parent)
         self._session = session
         self._updating = False
-        column = QVBoxLayout(self)
-        column.setContentsMargins(0, 0, 0, 0)
-        column.setSpacing(4)
         self.model = QStandardItemModel(self)
-        self.view = QListView(objectName="classes")
-        self.view.setAccessibleName(self.tr("Classes"))
+        self.view = QListView(objectName="classes", accessibleName=self.tr("Classes"))
         self.view.setModel(self.model)
         self.view.setItemDelegate(ClassDelegate(style))
         self.view.setMouseTracking(True)
@@ -186,17 +179,14 @@ class ClassesPanel(QWidget):
         self.hint = QLabel(self.tr("Classes are types of defects. Add a class, then paint."), wordWrap=True)
         self.hint.setObjectName("muted")
         self.hint.setContentsMargins(6, 0, 6, 4)
-        column.addWidget(self.hint)
-        column.addWidget(self.view)
         self.card = ClassMergeCard(session.class_merge)
-        column.addWidget(self.card)
+        in_column(self.hint, self.view, self.card, owner=self, margins=0, spacing=4)
         # A drop inserts the row at its new place before it removes the old one.
         self._drop_timer = QTimer(self, singleShot=True, interval=0, timeout=self._reordered)
         self.model.rowsRemoved.connect(lambda *_: None if self._updating else self._drop_timer.start())
-        self.add_button = QToolButton(icon=style.icon("plus"))
-        self.add_button.clicked.connect(self.add)
-        self.add_button.setToolTip(self.tr("Add class"))
-        self.add_button.setAccessibleName(self.tr("Add class"))
+        self.add_button = QToolButton(
+            icon=style.icon("plus"), clicked=self.add, toolTip=self.tr("Add class"), accessibleName=self.tr("Add class")
+        )
         session.project_opened.connect(self._update_list)
         session.project_closed.connect(self._update_list)
         session.classes_changed.connect(self._update_list)

@@ -12,7 +12,6 @@ from PySide6.QtWidgets import (
     QCheckBox,
     QComboBox,
     QGridLayout,
-    QHBoxLayout,
     QInputDialog,
     QLabel,
     QPushButton,
@@ -33,7 +32,8 @@ from workbench.core.images.display import (
 from workbench.session.display_presets import DisplayPresets
 from workbench.ui.canvas.layers.canvas_scene import CanvasScene
 from workbench.ui.text.formatting import number
-from workbench.ui.widgets.disabled_reason import set_disabled_reason
+from workbench.ui.widgets.box_layouts import in_row
+from workbench.ui.widgets.text_labels import set_disabled_reason
 
 _BINS = 128
 _GRAB_DISTANCE = 7  # logical pixels around a handle
@@ -178,8 +178,7 @@ class DisplayPanel(QWidget):
         self.save_button = QPushButton(self.tr("Save…"))
         self.save_button.setToolTip(self.tr("Save the display settings as a preset of the project"))
         self.save_button.clicked.connect(self._save_preset)
-        self.delete_button = QPushButton(self.tr("Delete"))
-        self.delete_button.setToolTip(self.tr("Delete the selected preset"))
+        self.delete_button = QPushButton(self.tr("Delete"), toolTip=self.tr("Delete the selected preset"))
         self.delete_button.clicked.connect(lambda: self._presets.delete_preset(self.presets.currentText()))
         self.histogram = HistogramPlot()
         self.histogram.setToolTip(self.tr("Drag the handles to set black and white. On the image: Shift + right drag"))
@@ -192,10 +191,8 @@ class DisplayPanel(QWidget):
             for value, name in names.items():
                 box.addItem(name, value)
             box.activated.connect(self._option_changed)
-        self.invert = QCheckBox(self.tr("Invert"))
-        self.invert.setToolTip(self.tr("Invert gray values"))
-        self.flat = QCheckBox(self.tr("Flat field"))
-        self.flat.setToolTip(self.tr("Correct uneven illumination"))
+        self.invert = QCheckBox(self.tr("Invert"), toolTip=self.tr("Invert gray values"))
+        self.flat = QCheckBox(self.tr("Flat field"), toolTip=self.tr("Correct uneven illumination"))
         for check in (self.invert, self.flat):
             check.toggled.connect(self._option_changed)
         self.fit = QPushButton(self.tr("Auto contrast"))
@@ -206,11 +203,7 @@ class DisplayPanel(QWidget):
         self.reset.clicked.connect(self.set_automatic)
 
     def _place(self, grid: QGridLayout) -> None:
-        row = QHBoxLayout()
-        row.setSpacing(4)
-        row.addWidget(self.presets, 1)
-        row.addWidget(self.save_button)
-        row.addWidget(self.delete_button)
+        row = in_row((self.presets, 1), self.save_button, self.delete_button, spacing=4)
         grid.addLayout(row, 0, 0, 1, 3)
         grid.addWidget(self.histogram, 1, 0, 1, 3)
         self._value_labels = []
@@ -221,24 +214,16 @@ class DisplayPanel(QWidget):
             (self.tr("Local contrast"), self.tr("Enhance faint structures locally (CLAHE)"), self.contrast),
         ):
             slider.setToolTip(tip)
-            value = QLabel(objectName="muted")
-            value.setMinimumWidth(38)
+            value = QLabel(objectName="muted", minimumWidth=38)
             value.setAlignment(Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter)
             self._value_labels.append(value)
             self._add(grid, name, slider)
             grid.addWidget(value, grid.rowCount() - 1, 2)
         self._add(grid, self.tr("Channel"), self.channel)
         self._add(grid, self.tr("Color map"), self.palette_box)
-        checks = QHBoxLayout()
-        checks.setSpacing(12)
-        checks.addWidget(self.invert)
-        checks.addWidget(self.flat)
-        checks.addStretch(1)
+        checks = in_row(self.invert, self.flat, 1, spacing=12)
         grid.addLayout(checks, grid.rowCount(), 0, 1, 3)
-        buttons = QHBoxLayout()
-        buttons.setSpacing(4)
-        buttons.addWidget(self.fit, 1)
-        buttons.addWidget(self.reset, 1)
+        buttons = in_row((self.fit, 1), (self.reset, 1), spacing=4)
         grid.addLayout(buttons, grid.rowCount(), 0, 1, 3)
 
     def _add(self, grid: QGridLayout, name: str, widget: QWidget) -> None:

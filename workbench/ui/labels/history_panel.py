@@ -17,14 +17,15 @@ from PySide6.QtCore import (
     QTimer,
 )
 from PySide6.QtGui import QPainter
-from PySide6.QtWidgets import QLabel, QListView, QScrollArea, QStyle, QStyledItemDelegate, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QLabel, QListView, QScrollArea, QStyle, QStyledItemDelegate, QWidget
 
 from workbench.core.project.history import Patch
 from workbench.session.session import Session
 from workbench.ui.canvas.tools.tool_registry import TOOLS
 from workbench.ui.text.formatting import capitalized, plain
-from workbench.ui.widgets.collapsible_section import CollapsibleSection
+from workbench.ui.widgets.box_layouts import in_column
 from workbench.ui.widgets.item_views import draw_row_background
+from workbench.ui.widgets.text_labels import CollapsibleSection
 from workbench.ui.widgets.theme import ThemeManager
 
 HEIGHT = 26  # px
@@ -155,11 +156,8 @@ class HistoryPanel(QWidget):
     def __init__(self, session: Session, style: ThemeManager, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self._session = session
-        column = QVBoxLayout(self)
-        column.setContentsMargins(0, 0, 0, 0)
         self.model = StepListModel()
-        self.view = QListView(objectName="history")
-        self.view.setAccessibleName(self.tr("History"))
+        self.view = QListView(objectName="history", accessibleName=self.tr("History"))
         self.view.setModel(self.model)
         self.view.setItemDelegate(StepDelegate(style))
         self.view.setUniformItemSizes(True)
@@ -170,8 +168,7 @@ class HistoryPanel(QWidget):
         self.hint = QLabel(self.tr("Editing steps of the current image. Click a step to return to it."), wordWrap=True)
         self.hint.setObjectName("muted")
         self.hint.setContentsMargins(6, 0, 6, 4)
-        column.addWidget(self.hint)
-        column.addWidget(self.view)
+        in_column(self.hint, self.view, owner=self, margins=0)
         for signal in (session.history_changed, session.image_opened, session.image_failed, session.project_closed):
             signal.connect(self.refresh)
         style.changed.connect(self.view.viewport().update)

@@ -7,7 +7,6 @@ from functools import partial
 from PySide6.QtCore import QSize, Qt
 from PySide6.QtWidgets import (
     QGridLayout,
-    QHBoxLayout,
     QLabel,
     QLineEdit,
     QPushButton,
@@ -15,12 +14,12 @@ from PySide6.QtWidgets import (
     QStyleOptionButton,
     QStylePainter,
     QToolButton,
-    QVBoxLayout,
     QWidget,
 )
 
 from workbench.session.session import Session
 from workbench.ui.shortcuts import key_text, with_key
+from workbench.ui.widgets.box_layouts import in_column, in_row
 from workbench.ui.widgets.theme import ThemeManager
 
 _MARGIN, _GAP = 9, 6  # px, beside and between name and key
@@ -73,30 +72,21 @@ class VerdictPanel(QWidget):
         super().__init__(parent)
         self._session, self._style = session, style
         self.buttons: dict[str, VerdictButton] = {}
-        column = QVBoxLayout(self)
-        column.setContentsMargins(2, 0, 2, 2)
-        column.setSpacing(6)
         self._hint = QLabel(
             self.tr("Verdicts such as OK and NG apply to the whole image. They are used to train ResNet models."),
             wordWrap=True,
         )
         self._hint.setObjectName("muted")
         self._hint.setContentsMargins(4, 0, 4, 0)
-        self._grid = QGridLayout()
-        self._grid.setSpacing(6)
-        column.addWidget(self._hint)
-        column.addLayout(self._grid)
-        row = QHBoxLayout()
-        self.name_field = QLineEdit(placeholderText=self.tr("New verdict"))
-        self.name_field.setMaxLength(60)
+        self._grid = QGridLayout(spacing=6)
+        self.name_field = QLineEdit(placeholderText=self.tr("New verdict"), maxLength=60)
         self.name_field.setAccessibleName(self.tr("New verdict"))
         self.name_field.setToolTip(self.tr("Type a name, then press {key}").format(key=key_text("confirm")))
         self.name_field.returnPressed.connect(self._add)
         self.name_field.hide()
-        row.addWidget(self.name_field)
-        column.addLayout(row)
-        self.add_button = QToolButton(icon=style.icon("plus"))
-        self.add_button.setToolTip(self.tr("Add verdict"))
+        row = in_row(self.name_field)
+        in_column(self._hint, self._grid, row, owner=self, margins=(2, 0, 2, 2), spacing=6)
+        self.add_button = QToolButton(icon=style.icon("plus"), toolTip=self.tr("Add verdict"))
         self.add_button.setAccessibleName(self.tr("Add verdict"))
         self.add_button.clicked.connect(self.add)
         for signal in (session.project_opened, session.project_closed, session.classes_changed):

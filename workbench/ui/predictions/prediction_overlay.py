@@ -19,8 +19,7 @@ from PySide6.QtCore import QModelIndex, QObject, QTimer, Signal
 from workbench.core.runs.events import Event, Preview, overall_dice
 from workbench.core.runs.run import Run
 from workbench.session.instant_overlay import InstantOverlay
-from workbench.session.predictions import AHEAD_PIXELS, Predictions
-from workbench.session.run_thresholds import RunThresholds
+from workbench.session.predictions import AHEAD_PIXELS, Predictions, RunThresholds
 from workbench.session.session import Session
 from workbench.session.training.shown_runs import RunList
 from workbench.session.training.training_control import TrainingControl
@@ -265,7 +264,9 @@ class PredictionOverlay(QObject):
 
     def _update_steps(self) -> None:
         key = self._session.key
-        steps = self._training.previews.steps(key) if key is not None else []
+        run, used = self._training.run, self.run  # earlier steps of a run that is not in use belong to its curves only
+        own = self._training.running or (run is not None and used is not None and run.root == used.root)
+        steps = self._training.previews.steps(key) if key is not None and own else []
         self.steps = steps[:-1] if self._training.running else steps  # the newest one is shown as the latest state
         self.changed.emit()
 

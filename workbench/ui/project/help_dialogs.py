@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import PySide6
 from PySide6.QtCore import QCoreApplication, Qt
 from PySide6.QtGui import QGuiApplication
-from PySide6.QtWidgets import QDialog, QFormLayout, QHBoxLayout, QLabel, QLineEdit, QPushButton, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QDialog, QFormLayout, QLabel, QLineEdit, QPushButton, QVBoxLayout, QWidget
 
 from workbench import __version__
 from workbench.core.runs.gpu_facts import GIB, Gpu, GpuFacts, dotted, read_gpu_facts
@@ -18,15 +18,15 @@ from workbench.core.runs.pip_commands import (
     BuildChoice,
     InstalledBuild,
     choose_for_machine,
+    command_line,
     installed_build,
     mismatch,
     replace_paddle_command,
 )
-from workbench.core.runs.shell_commands import command_line
 from workbench.session.tasks import TaskRunner
 from workbench.ui.text.formatting import capitalized, translate_message
-from workbench.ui.widgets.screen_fit import set_width_for_text
-from workbench.ui.widgets.text_labels import IconLabel
+from workbench.ui.widgets.box_layouts import in_column, in_row
+from workbench.ui.widgets.text_labels import IconLabel, set_width_for_text
 from workbench.ui.widgets.theme import ThemeManager
 
 _WIDTH = 640  # px
@@ -55,14 +55,9 @@ class GpuCheckDialog(QDialog):
         self.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
         self.setWindowTitle(self.tr("Check GPU"))
         set_width_for_text(self, _WIDTH)
-        self._column = QVBoxLayout(self)
-        self._column.setContentsMargins(22, 20, 22, 18)
-        self._column.setSpacing(12)
         self.summary = _label(self.tr("Reading the driver…"), "heading")
-        self._column.addWidget(self.summary)
-        self._form = QFormLayout()
-        self._form.setHorizontalSpacing(16)
-        self._column.addLayout(self._form)
+        self._form = QFormLayout(horizontalSpacing=16)
+        self._column = in_column(self.summary, self._form, owner=self, margins=(22, 20, 22, 18), spacing=12)
         self.commands: dict[str, QLineEdit] = {}
         self._tasks = TaskRunner(parent=self)
         self._tasks.submit(lambda _: read(), self._show)
@@ -94,8 +89,7 @@ class GpuCheckDialog(QDialog):
             test = self.tr("Test the GPU (a few minutes, writes gpu-report.md):")
             self._add_command("acceptance", test, command_line(program_command("doctor", "--gpu")))
         self._column.addStretch(1)
-        close = QPushButton(self.tr("Close"))
-        close.clicked.connect(self.accept)
+        close = QPushButton(self.tr("Close"), clicked=self.accept)
         self._column.addWidget(close, 0, Qt.AlignmentFlag.AlignRight)
 
     def _summary(self, findings: GpuFindings) -> str:
@@ -129,14 +123,9 @@ class GpuCheckDialog(QDialog):
 
     def _add_command(self, name: str, title: str, command: str) -> None:
         self._column.addWidget(_label(title))
-        field = QLineEdit(command, readOnly=True)
-        field.setAccessibleName(title)
-        field.setCursorPosition(0)
-        copy = QPushButton(self.tr("Copy"))
-        copy.clicked.connect(lambda: QGuiApplication.clipboard().setText(command))
-        row = QHBoxLayout()
-        row.addWidget(field, 1)
-        row.addWidget(copy)
+        field = QLineEdit(command, readOnly=True, accessibleName=title, cursorPosition=0)
+        copy = QPushButton(self.tr("Copy"), clicked=lambda: QGuiApplication.clipboard().setText(command))
+        row = in_row((field, 1), copy)
         self._column.addLayout(row)
         self.commands[name] = field
 
@@ -151,8 +140,7 @@ def _gpu_text(gpu: Gpu) -> str:
 
 
 def _label(text: str, name: str = "") -> QLabel:
-    label = QLabel(text, wordWrap=True, objectName=name)
-    label.setTextFormat(Qt.TextFormat.PlainText)
+    label = QLabel(text, wordWrap=True, objectName=name, textFormat=Qt.TextFormat.PlainText)
     label.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse)
     return label
 
@@ -164,31 +152,27 @@ class AboutDialog(QDialog):
         super().__init__(parent)
         self.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
         self.setWindowTitle(self.tr("About Defect Workbench"))
-        column = QVBoxLayout(self)
-        column.setContentsMargins(26, 22, 26, 18)
-        column.setSpacing(12)
-        row = QHBoxLayout()
-        row.setSpacing(18)
-        row.addWidget(IconLabel(ThemeManager.app_icon(), 64))
         texts = QVBoxLayout()
         texts.addWidget(QLabel("Defect Workbench", objectName="title"))
         texts.addWidget(QLabel(self.tr("Version {version}").format(version=__version__), objectName="muted"))
-        row.addLayout(texts, 1)
-        column.addLayout(row)
-        column.addWidget(
+        row = in_row(IconLabel(ThemeManager.app_icon(), 64), (texts, 1), spacing=18)
+        machine = f"Python {platform.python_version()} · Qt {PySide6.__version__} · {platform.platform()}"
+        label = QLabel(machine, objectName="muted", wordWrap=True)
+        label.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse)
+        column = in_column(
+            row,
             QLabel(
                 self.tr(
                     "Label surface defects, train UNet and ResNet models on this workstation, evaluate the "
                     "results and export a model for the production line. No data leaves this computer."
                 ),
                 wordWrap=True,
-            )
+            ),
+            label,
+            owner=self,
+            margins=(26, 22, 26, 18),
+            spacing=12,
         )
-        machine = f"Python {platform.python_version()} · Qt {PySide6.__version__} · {platform.platform()}"
-        label = QLabel(machine, objectName="muted", wordWrap=True)
-        label.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse)
-        column.addWidget(label)
-        close = QPushButton(self.tr("Close"))
-        close.clicked.connect(self.accept)
+        close = QPushButton(self.tr("Close"), clicked=self.accept)
         column.addWidget(close, 0, Qt.AlignmentFlag.AlignRight)
         set_width_for_text(self, 460)

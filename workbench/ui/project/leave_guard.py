@@ -13,8 +13,8 @@ from PySide6.QtWidgets import QDialog, QFileDialog, QMainWindow
 from workbench.core.problems import SavedLater
 from workbench.ui.services import Services
 from workbench.ui.text import formatting
+from workbench.ui.widgets.dialogs import CANCEL, Answer, Question, Waiting
 from workbench.ui.widgets.message_bar import MessageBar
-from workbench.ui.widgets.question_dialog import CANCEL, Answer, Question, Waiting
 
 if TYPE_CHECKING:
     from workbench.ui.predictions.predict_folder_dialog import PredictFolderDialog
@@ -53,7 +53,7 @@ class LeaveGuard(QObject):
     def free(self, scope: LeaveScope) -> bool:
         """Return whether nothing would be lost. Saves what can be saved."""
         services = self._services
-        if scope is not LeaveScope.WINDOW and (not services.session.flush() or services.training.busy):
+        if scope is not LeaveScope.WINDOW and (not services.session.flush() or services.training.controllable):
             return False
         if scope is LeaveScope.APPLICATION and services.export_job.running:
             return False
@@ -210,7 +210,7 @@ class LeaveGuard(QObject):
 
     def _ask_training(self) -> None:
         training = self._services.training
-        if not training.busy:
+        if not training.controllable:
             self._next_step()
             return
         remaining = training.eta_seconds if training.progress.kept_open_event is None else None

@@ -1,12 +1,18 @@
-"""New project dialog: folder, image folder, classes and verdicts."""
+"""New project dialog: folder, image folder, classes and verdicts.
+
+Number of images in a folder that was chosen for a new project.
+
+Dialog that makes a project of a folder of images with one question: the classes.
+"""
 
 from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from pathlib import Path
+from functools import partial
+from pathlib import Path, PurePosixPath
 
-from PySide6.QtCore import Qt, QTimer, Signal
+from PySide6.QtCore import QCoreApplication, Qt, QTimer, Signal
 from PySide6.QtWidgets import (
     QDialog,
     QFileDialog,
@@ -19,15 +25,70 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from workbench.core.names import free_path
-from workbench.session.tasks import TaskRunner
+from workbench.core.images.image_files import IMAGE_SUFFIXES
+from workbench.core.project.sources import walk
+from workbench.core.text_patterns import free_path
+from workbench.session.tasks import Task, TaskRunner, ignore_failure
 from workbench.ui.label_files.label_files_controller import detect
 from workbench.ui.label_files.path_choices import choose_label_file
-from workbench.ui.project.image_count import ImageCount
-from workbench.ui.text.export_texts import format_with_count
-from workbench.ui.text.formatting import listed
-from workbench.ui.widgets.screen_fit import fit_height, set_width_for_text
-from workbench.ui.widgets.text_labels import center_text
+from workbench.ui.text.formatting import listed, number
+from workbench.ui.text.settings_texts import format_with_count
+from workbench.ui.widgets.box_layouts import in_column, in_row
+from workbench.ui.widgets.text_labels import center_text, fit_height, set_width_for_text
+
+_MAX_COUNTED = 100_000  # images
+_REPORT_EVERY = 500  # images
+
+
+class ImageCount(QLabel):
+    """Number of images in a folder, counted in a worker thread. Hidden until it is known."""
+
+    def __init__(self) -> None:
+        super().__init__(objectName="muted")
+        self._tasks = TaskRunner(parent=self)
+        self.hide()
+
+    def show_folder(self, folder: Path | None) -> None:
+        """Count the images of a folder; None, or a folder that does not exist: show nothing."""
+        self._tasks.cancel()
+        self.hide()
+        if folder is not None and folder.is_dir():
+            count = partial(count_images, folder)
+            self._tasks.submit(count, self._show_count, ignore_failure, on_progress=self._show_count)
+
+    def stop(self) -> None:
+        self._tasks.stop()
+
+    def _show_count(self, count: int) -> None:
+        self.setText(image_count_text(count))
+        self.show()
+
+
+def count_images(folder: Path, task: Task) -> int:
+    """Count the images in a folder and its subfolders, in a worker thread; at most 100,000."""
+    count = 0
+    for path, _ in walk(folder):
+        if task.cancelled() or count >= _MAX_COUNTED:
+            break
+        if PurePosixPath(path).suffix.lower() in IMAGE_SUFFIXES:
+            count += 1
+            if count % _REPORT_EVERY == 0:
+                task.report(count)
+    return count
+
+
+def image_count_text(count: int) -> str:
+    """Return the text of a number of images in a folder; "100,000+" if counting ended there."""
+    if count == 0:
+        return QCoreApplication.translate(
+            "QuickProjectDialog", "This folder contains no images. Images can be added later."
+        )
+    if count == 1:
+        return QCoreApplication.translate("QuickProjectDialog", "1 image")
+    return QCoreApplication.translate("QuickProjectDialog", "{n} images").format(
+        n=number(count) + ("+" if count >= _MAX_COUNTED else "")
+    )
+
 
 _SEARCH_DELAY = 400  # ms
 
@@ -63,12 +124,7 @@ class NewProjectDialog(QDialog):
         self.verdicts = QLineEdit(placeholderText=self.tr("OK, NG"))
         for field in (self.name, self.classes, self.verdicts):
             center_text(field)
-        column = QVBoxLayout(self)
-        column.setContentsMargins(22, 20, 22, 18)
-        column.setSpacing(14)
-        form = QFormLayout()
-        form.setHorizontalSpacing(14)
-        form.setVerticalSpacing(10)
+        form = QFormLayout(horizontalSpacing=14, verticalSpacing=10)
         form.setLabelAlignment(Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignTop)
         form.addRow(_label(self.tr("&Name"), self.name), self.name)
         title = self.tr("Folder for the project")
@@ -90,19 +146,11 @@ class NewProjectDialog(QDialog):
             (self.tr("&Verdicts"), self.verdicts, self.tr("Optional. Results for a whole image, for ResNet.")),
         ):
             form.addRow(_label(label, field), _with_hint(field, hint))
-        column.addLayout(form)
         self.message = QLabel(objectName="muted", wordWrap=True)
-        column.addWidget(self.message)
-        buttons = QHBoxLayout()
-        buttons.addStretch(1)
-        cancel = QPushButton(self.tr("Cancel"))
-        cancel.clicked.connect(self.reject)
-        self.create = QPushButton(self.tr("Create project"), objectName="primary")
-        self.create.setDefault(True)
-        self.create.clicked.connect(self.accept)
-        buttons.addWidget(cancel)
-        buttons.addWidget(self.create)
-        column.addLayout(buttons)
+        cancel = QPushButton(self.tr("Cancel"), clicked=self.reject)
+        self.create = QPushButton(self.tr("Create project"), objectName="primary", default=True, clicked=self.accept)
+        buttons = in_row(1, cancel, self.create)
+        in_column(form, self.message, buttons, owner=self, margins=(22, 20, 22, 18), spacing=14)
         for field in (self.name, self.location, self.images, self.labels):
             field.textChanged.connect(self._check)
         for field in (self.images, self.labels):
@@ -217,19 +265,13 @@ class NewProjectDialog(QDialog):
         """Return a row of a field and a button that chooses a folder. file: another button chooses a label file."""
         field.setToolTip(tip)
         field.setAccessibleName(tip)
-        row = QHBoxLayout()
-        row.setSpacing(6)
-        button = QPushButton(self.tr("Browse…"))
-        button.setToolTip(tip)
+        button = QPushButton(self.tr("Browse…"), toolTip=tip)
         button.setAutoDefault(False)  # after the choice of a file, Enter creates the project
         button.clicked.connect(lambda: self._browse(field, title))
-        row.addWidget(field, 1)
-        row.addWidget(button)
+        row = in_row((field, 1), button, spacing=6)
         if file:
             button.setText(self.tr("Folder…"))
-            other = QPushButton(self.tr("File or zip…"))
-            other.setToolTip(tip)
-            other.setAutoDefault(False)
+            other = QPushButton(self.tr("File or zip…"), toolTip=tip, autoDefault=False)
             other.clicked.connect(lambda: self._browse_file(field))
             row.addWidget(other)
         return row
@@ -263,14 +305,97 @@ def _label(text: str, field: QLineEdit) -> QLabel:
 
 
 def _with_hint(field: QWidget, hint: str) -> QVBoxLayout:
-    column = QVBoxLayout()
-    column.setSpacing(4)
-    column.addWidget(field)
-    column.addWidget(_muted(hint))
-    return column
+    return in_column(field, _muted(hint), spacing=4)
 
 
 def _muted(text: str) -> QLabel:
-    label = QLabel(text, wordWrap=True)
-    label.setObjectName("muted")
-    return label
+    return QLabel(text, wordWrap=True, objectName="muted")
+
+
+class QuickProjectDialog(QDialog):
+    """Dialog for a new project with the images of `folder`, which stay there. Labels beside the images are imported."""
+
+    chosen = Signal(object)  # NewProject
+    details_requested = Signal(object)  # folder: the dialog with all fields is wanted
+
+    def __init__(self, folder: Path, projects_folder: Path, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
+        self.setWindowTitle(self.tr("New project from folder"))
+        set_width_for_text(self, 480)
+        self._folder = folder
+        self.root = free_path(projects_folder, f"{folder.name or 'my'}-project")
+        self._labels: Path | None = None
+        self._tasks = TaskRunner(parent=self)
+        title = QLabel(folder.name or str(folder), objectName="title", wordWrap=True)
+        self.count = QLabel(self.tr("Counting images…"), objectName="subtitle", wordWrap=True)
+        self.found = QLabel(objectName="muted", wordWrap=True)
+        self.found.hide()
+        self.classes = QLineEdit(self.tr("defect"))
+        self.classes.selectAll()
+        center_text(self.classes)
+        question = QLabel(self.tr("&What do you want to find?"), objectName="heading")
+        question.setBuddy(self.classes)
+        note = QLabel(
+            self.tr("One or more types of defects, separated by commas. Classes can be added and renamed at any time."),
+            objectName="muted",
+            wordWrap=True,
+        )
+        place = QLabel(
+            self.tr("The images stay where they are. Project folder: {path}").format(path=self.root),
+            objectName="muted",
+            wordWrap=True,
+        )
+        for label in (title, self.found, place):
+            label.setTextFormat(Qt.TextFormat.PlainText)
+        column = in_column(owner=self, margins=(24, 20, 24, 18), spacing=6)
+        for widget in (title, self.count, self.found):
+            column.addWidget(widget)
+        column.addSpacing(10)
+        for widget in (question, self.classes, note):
+            column.addWidget(widget)
+        column.addSpacing(10)
+        column.addWidget(place)
+        column.addSpacing(8)
+        column.addLayout(self._buttons())
+        self._tasks.submit(
+            partial(count_images, folder), self._show_count, ignore_failure, on_progress=self._show_count
+        )
+        detect(self._tasks, [folder], self._show_labels)
+
+    def _buttons(self) -> QHBoxLayout:
+        self.details = QPushButton(self.tr("More options…"), autoDefault=False, clicked=self._ask_details)
+        cancel = QPushButton(self.tr("Cancel"), autoDefault=False, clicked=self.reject)
+        self.create = QPushButton(self.tr("Create project"), objectName="primary", default=True, clicked=self.accept)
+        return in_row(self.details, 1, cancel, self.create, spacing=8)
+
+    def accept(self) -> None:
+        super().accept()
+        self.chosen.emit(NewProject(self.root, self._folder, self._labels, names(self.classes.text()), []))
+
+    def done(self, result: int) -> None:
+        """End the count and the search for labels."""
+        self._tasks.stop()
+        super().done(result)
+
+    def _ask_details(self) -> None:
+        self.reject()
+        self.details_requested.emit(self._folder)
+
+    def _show_count(self, count: int) -> None:
+        self.count.setText(image_count_text(count))
+
+    def _show_labels(self, found: dict[str, int]) -> None:
+        formats = [format_with_count(name, count) for name, count in found.items() if name not in ("zip", "file")]
+        if formats:
+            self._labels = self._folder
+            if not self.classes.isModified():
+                self.classes.clear()  # an unused class beside those of the labels is not wanted
+                self.classes.setPlaceholderText(self.tr("Classes of the labels"))
+            self.found.setText(
+                self.tr("Labels found: {formats}. Their import is shown after the project is created.").format(
+                    formats=listed(formats)
+                )
+            )
+            self.found.show()
+            fit_height(self)

@@ -8,14 +8,13 @@ from pathlib import Path
 from PySide6.QtCore import QObject, Qt, QTimer, Signal
 from PySide6.QtWidgets import QFileDialog, QWidget
 
-from workbench.core.names import free_path
 from workbench.core.project.source_locations import holds_labeled_images
 from workbench.core.project.trash import Removal
-from workbench.core.text_patterns import fill
+from workbench.core.text_patterns import fill, free_path
 from workbench.ui.services import Services
 from workbench.ui.text.formatting import listed, number
+from workbench.ui.widgets.dialogs import CANCEL, Answer, Question, Waiting
 from workbench.ui.widgets.message_bar import MessageBar
-from workbench.ui.widgets.question_dialog import CANCEL, Answer, Question, Waiting
 
 _TOPIC = "sources"
 _PATIENCE = 400  # ms until a dialog shows that files are being moved
@@ -48,7 +47,7 @@ class SourceCommands(QObject):
 
     def show_sources(self) -> None:
         """Show the dialog with the image folders and the removed images."""
-        from workbench.ui.project.sources_dialog import SourcesDialog
+        from workbench.ui.project.transfer_dialogs import SourcesDialog
 
         dialog = SourcesDialog(self._session, self._window)
         dialog.add_requested.connect(self.add)
@@ -206,7 +205,7 @@ class SourceCommands(QObject):
 
     def _parent(self) -> QWidget:
         """Return the dialog that is open, or the window, as the parent of another dialog."""
-        from workbench.ui.project.sources_dialog import SourcesDialog
+        from workbench.ui.project.transfer_dialogs import SourcesDialog
 
         dialog = self._window.findChild(SourcesDialog)
         return dialog if dialog is not None and dialog.isVisible() else self._window

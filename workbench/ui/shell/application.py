@@ -18,7 +18,7 @@ from PySide6.QtGui import QGuiApplication, QImageReader
 from PySide6.QtWidgets import QApplication
 
 from workbench import __version__
-from workbench.inference.process_memory import map_large_blocks
+from workbench.inference.cpu_environment import map_large_blocks
 from workbench.session.preferences import Preferences
 from workbench.ui.actions.menus import default_shortcuts
 from workbench.ui.project.leave_guard import LeaveScope
@@ -26,7 +26,7 @@ from workbench.ui.services import Services
 from workbench.ui.shell.window import Window
 from workbench.ui.shell.workspace import maximize_on_small_screen
 from workbench.ui.shortcuts import install_shortcuts
-from workbench.ui.text import translation
+from workbench.ui.text import formatting
 from workbench.ui.widgets.theme import ThemeManager
 
 _SWITCH_INTERVAL = 0.001  # s, of Python threads, a fifth of the default: keeps the window responsive
@@ -103,7 +103,7 @@ def run(project: Path | None) -> int:
 
 
 class Application(QObject):
-    """Owner of services, style and translation. The window is rebuilt when the language changes."""
+    """Owner of services, style and formatting. The window is rebuilt when the language changes."""
 
     def __init__(self, app: QApplication, preferences: Preferences, services: Services | None = None) -> None:
         super().__init__()
@@ -119,14 +119,14 @@ class Application(QObject):
         self._app = app
         self._garbage = GarbageControl(self)
         install_shortcuts(default_shortcuts(), preferences.shortcuts)
-        self._translators = translation.install(app, preferences.language)
+        self._translators = formatting.install(app, preferences.language)
         self.services = services or Services.open(preferences)
         self.services.error_log.install()
         self.style = ThemeManager(app)
         with self.style.postponed():
             self.style.apply(preferences.theme)
             self.style.set_text_size(preferences.text_size)
-            self.style.set_language(translation.chosen(preferences.language))
+            self.style.set_language(formatting.chosen(preferences.language))
             self.window = self._create_window()
         app.styleHints().colorSchemeChanged.connect(self._scheme_changed)
 
@@ -167,14 +167,14 @@ class Application(QObject):
     def _rebuild(self, request: str) -> None:
         for translator in self._translators:
             self._app.removeTranslator(translator)
-        self._translators = translation.install(self._app, request)
+        self._translators = formatting.install(self._app, request)
         self._garbage.unfreeze()
         old, quits = self.window, self._app.quitOnLastWindowClosed()
         page, tool = old.dialogs.settings_page, old.canvas.tool
         self._app.setQuitOnLastWindowClosed(False)
         old.retire()
         with self.style.postponed():
-            self.style.set_language(translation.chosen(request))
+            self.style.set_language(formatting.chosen(request))
             self.window = self._create_window()
         self.window.canvas.choose_tool(tool)
         self.show()

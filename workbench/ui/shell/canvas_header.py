@@ -6,8 +6,7 @@ from PySide6.QtCore import QEvent, QSize, Qt
 from PySide6.QtWidgets import QHBoxLayout, QLabel, QPushButton, QWidget
 
 from workbench.session.session import Session
-from workbench.ui.actions.actions import Actions
-from workbench.ui.actions.menus import HISTORY, NAVIGATION, OVERLAYS
+from workbench.ui.actions.menus import HISTORY, NAVIGATION, OVERLAYS, Actions
 from workbench.ui.images.images_panel import ImagesPanel
 from workbench.ui.shell.tool_strip import ToolRow
 from workbench.ui.shortcuts import with_key

@@ -1,28 +1,84 @@
-"""Messages for events of the services, shown in the message bar."""
+"""Messages for events of the services, shown in the message bar.
+
+Details of an unexpected error: traceback and the facts needed for a bug report.
+"""
 
 from __future__ import annotations
 
+import platform
+import time
+from collections.abc import Callable
 from pathlib import Path, PurePosixPath
 from typing import Any
 
+import PySide6
 from PySide6.QtCore import QCoreApplication, QObject, Qt, QUrl
-from PySide6.QtGui import QDesktopServices, QKeySequence
+from PySide6.QtGui import QDesktopServices, QFontDatabase, QFontInfo, QGuiApplication, QKeySequence
+from PySide6.QtWidgets import QDialog, QLabel, QPlainTextEdit, QPushButton, QWidget
 
+from workbench import __version__
 from workbench.core import problems
 from workbench.core.text_patterns import fill
 from workbench.session.error_log import ErrorReport
-from workbench.session.index_worker import Added
-from workbench.session.training.export_job import DEFAULT_OPTIONS
+from workbench.session.image_list import Added
+from workbench.session.training.trainer_thread import DEFAULT_OPTIONS
 from workbench.session.undo import UndoCommand
 from workbench.session.verdict_steps import VerdictChange
 from workbench.ui.labels.history_panel import step_text
 from workbench.ui.project.project_commands import ProjectCommands
 from workbench.ui.services import Services
 from workbench.ui.shortcuts import key_text, with_key
-from workbench.ui.text import export_texts, formatting
+from workbench.ui.text import formatting, settings_texts
 from workbench.ui.text.formatting import added_text
+from workbench.ui.widgets.box_layouts import in_column, in_row
 from workbench.ui.widgets.keyboard import TEXTS
 from workbench.ui.widgets.message_bar import MessageBar
+from workbench.ui.widgets.text_labels import resize_for_text, text_scale
+
+
+def report_text(report: ErrorReport) -> str:
+    """Return the text of a report: versions, system, time, traceback. The text is not translated."""
+    facts = (
+        f"Defect Workbench {__version__}",
+        f"Python {platform.python_version()}, Qt {PySide6.__version__}, {platform.platform()}",
+        time.strftime("%Y-%m-%d %H:%M:%S %z"),
+    )
+    return "\n".join((*facts, "", report.summary, "", report.details.rstrip(), ""))
+
+
+def copy_report(report: ErrorReport) -> None:
+    """Copy the text of a report to the clipboard."""
+    QGuiApplication.clipboard().setText(report_text(report))
+
+
+class ErrorDetails(QDialog):
+    """Dialog with the text of a report, to read and copy."""
+
+    def __init__(
+        self, report: ErrorReport, folder: Path, show_folder: Callable[[Path], None], parent: QWidget | None = None
+    ) -> None:
+        super().__init__(parent)
+        self.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
+        self.setWindowTitle(self.tr("Unexpected error"))
+        title = QLabel(report.summary, objectName="heading", wordWrap=True)
+        title.setTextFormat(Qt.TextFormat.PlainText)  # the text may quote a file
+        self.text = QPlainTextEdit(report_text(report), readOnly=True, lineWrapMode=QPlainTextEdit.LineWrapMode.NoWrap)
+        font = QFontDatabase.systemFont(QFontDatabase.SystemFont.FixedFont)
+        font.setPointSizeF(QFontInfo(font).pointSizeF() * text_scale())
+        self.text.setFont(font)
+        self.text.setAccessibleName(self.tr("Details of the error"))
+        location = QLabel(self.tr("Log folder: {path}").format(path=folder), objectName="muted", wordWrap=True)
+        location.setTextFormat(Qt.TextFormat.PlainText)
+        location.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse)
+        self.folder_button = QPushButton(self.tr("Show log folder"), clicked=lambda: show_folder(folder))
+        self.copy_button = QPushButton(self.tr("Copy report"), objectName="primary")
+        self.copy_button.clicked.connect(lambda: copy_report(report))
+        close = QPushButton(self.tr("Close"), clicked=self.accept)
+        buttons = in_row(self.folder_button, 1, close, self.copy_button)
+        in_column(title, (self.text, 1), location, buttons, owner=self, margins=(22, 20, 22, 18), spacing=14)
+        self.copy_button.setDefault(True)
+        resize_for_text(self, 720, 440)
+
 
 _UNSAVED = (
     problems.SavedLater,
@@ -185,7 +241,6 @@ class Notifications(QObject):
             self._messages.show_message("problem", text, advice)
 
     def _unexpected(self, report: ErrorReport) -> None:
-        from workbench.ui.shell.error_details import ErrorDetails, copy_report
 
         def details() -> None:
             ErrorDetails(report, self._error_log.folder, self._commands.show_path, self._messages.window()).show()
@@ -223,6 +278,10 @@ class Notifications(QObject):
             return  # its message explains this
         text, advice = formatting.problem_text(problem)
         self._messages.show_message("warning", text, advice, topic="image")
+
+    def explain_step(self, reason: str) -> None:
+        """Show why the step that the user has just run is the next one."""
+        self._messages.show_message("info", reason, topic="reason")
 
     def _stepped(self, step: VerdictChange, change: str) -> None:
         text = _step_text(step)
@@ -270,13 +329,13 @@ class Notifications(QObject):
         parities = result.get("parity") or {}
         first = next(iter(result.get("formats") or parities), "")
         parity = formatting.parity_text({first: parities.get(first)})
-        weakness = export_texts.weakness_text(self._run_list.metrics_of(self._export_job.run))
+        weakness = settings_texts.weakness_text(self._run_list.metrics_of(self._export_job.run))
         if self._export_job.options != DEFAULT_OPTIONS:
             ExportReport(result, self._commands.show_path, self._messages.window(), weakness).show()
         self._messages.show_message(
             "warning" if weakness else "success",
             text,
-            weakness or " ".join(filter(None, (parity, export_texts.speed_text(result)))),
+            weakness or " ".join(filter(None, (parity, settings_texts.speed_text(result)))),
             button=self.tr("Open folder"),
             callback=lambda: self._commands.show_path(path),
             topic="export",

@@ -1,30 +1,41 @@
-"""Stage bar in the menu bar: the stages of a project beside the menus, the next step as a button at the right end."""
+"""Stage bar in the menu bar: the stages of a project beside the menus, the model in use, the next step as a button at
+the right end.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
-from PySide6.QtCore import QCoreApplication, QEvent, QObject, QRect, Qt
+from PySide6.QtCore import QCoreApplication, QEvent, QObject, QRect, Qt, Signal
 from PySide6.QtGui import QAction
 from PySide6.QtWidgets import QHBoxLayout, QMenuBar, QPushButton, QWidget
 from shiboken6 import isValid
 
 from workbench.core.text_patterns import fill
-from workbench.session.next_step import ENOUGH, STAGES, NextStep, Stage, Workflow
+from workbench.session.next_step import ENOUGH, FIRST_DEFECTS, GOOD_GOALS, STAGES, NextStep, Stage, Workflow
 from workbench.session.workflow_monitor import WorkflowMonitor
-from workbench.ui.actions.actions import Actions
+from workbench.ui.actions.menus import Actions
+from workbench.ui.shell.model_in_use import ModelChip
 from workbench.ui.shortcuts import key_text, with_key
 from workbench.ui.text.formatting import number
-from workbench.ui.widgets.disabled_reason import set_disabled_reason
-from workbench.ui.widgets.text_labels import IconLabel
+from workbench.ui.text.run_texts import remark_text
+from workbench.ui.widgets.text_labels import IconLabel, set_disabled_reason
 from workbench.ui.widgets.theme import ThemeManager
 
 _GAP = 32  # px between the last menu and the bar
+_LEVELS = 6  # of simplification, see `StageBar.fit`
+_ANSWERED = 4  # level from which on the answer about good images is left out
+_STEP_LENGTH = 32  # characters of the next step for which there is always room, so that a short one changes nothing
 _ICONS: dict[Stage, str] = {"label": "brush", "train": "train", "evaluate": "evaluation", "export": "export"}
 
 
 class StageBar(QWidget):
-    """Row of the stages with the next step. pages: functions that show the page of each stage."""
+    """Row of the stages with the model in use and the next step. pages: functions that show the page of each stage.
+
+    `explained` carries the reason of the step that the user has just run.
+    """
+
+    explained = Signal(str)
 
     def __init__(
         self,
@@ -32,10 +43,13 @@ class StageBar(QWidget):
         actions: Actions,
         style: ThemeManager,
         pages: Mapping[Stage, Callable[[], object]],
+        chip: ModelChip,
     ) -> None:
         super().__init__(objectName="stages")
         self._monitor, self._actions, self._style, self._pages = monitor, actions, style, pages
-        self._in_evaluation = self._compact = False
+        self.chip = chip
+        self._in_evaluation, self._width = False, 0  # px, room for the bar
+        self._fitted: object = None  # what the texts were fitted to
         self._action: QAction | None = None  # of the next step
         names, tips = _stage_names(), _stage_tips()
         row = QHBoxLayout(self)
@@ -53,7 +67,13 @@ class StageBar(QWidget):
             self.stages[stage] = button
             row.addWidget(button)
         row.addSpacing(14)
+        row.addWidget(chip)
         row.addStretch(1)  # the text of the next step does not move the stages
+        self.answer = QPushButton(self.tr("There are no good images"), objectName="link")
+        self.answer.setFocusPolicy(Qt.FocusPolicy.TabFocus)
+        self.answer.clicked.connect(actions["no_good_images"].trigger)
+        row.addWidget(self.answer)
+        row.addSpacing(6)
         self.next = QPushButton(objectName="next", icon=style.icon("next", "accent_text"))
         self.next.setFocusPolicy(Qt.FocusPolicy.TabFocus)
         self.next.setAccessibleName(self.tr("Next step"))
@@ -68,18 +88,47 @@ class StageBar(QWidget):
         self._in_evaluation = on
         self.refresh()
 
-    def set_compact(self, compact: bool) -> None:
-        """Show the names of all stages, or that of the current one only."""
-        self._compact = compact
-        names = _stage_names()
-        for stage, button in self.stages.items():
-            button.setText(names[stage] if not compact or button.isChecked() else "")
+    def fit(self, width: int) -> None:
+        """Fit the texts to a width: first the chip is shortened, then the stages, then both and the answer."""
+        self._width = width
+        hints = [button.sizeHint().width() for button in (self.next, self.answer)]
+        content = width, *self._texts(0).values(), self._asks_for_good(), *hints
+        if content == self._fitted:  # the widths of hidden texts are estimates: fitting again could alternate forever
+            return
+        self._fitted = content
+        level = next((level for level in range(_LEVELS) if self._width_at(level) <= width), _LEVELS - 1)
+        for button, text in self._texts(level).items():
+            button.setText(text.replace("&", "&&"))
+        self.answer.setVisible(self._asks_for_good() and level < _ANSWERED)
 
-    def full_width(self) -> int:
-        """Return the width with the names of all stages."""
-        names = _stage_names()
-        missing = (self.fontMetrics().horizontalAdvance(names[s]) for s, b in self.stages.items() if not b.text())
-        return self.sizeHint().width() + sum(missing)
+    def _texts(self, level: int) -> dict[QPushButton, str]:
+        """Return the texts of the buttons at a level of simplification."""
+        workflow, names = self._monitor.workflow, _stage_names()
+        if workflow is not None and workflow.good is not None and level < 3 and self.stages["label"].isChecked():
+            pattern = self.tr("Label: {defective} defective, {good} good")
+            names["label"] = pattern.format(defective=number(workflow.defective or 0), good=number(workflow.good))
+        texts = {button: names[stage] for stage, button in self.stages.items() if level < 3 or button.isChecked()}
+        return {
+            **dict.fromkeys(self.stages.values(), ""),
+            **texts,
+            self.chip: self.chip.texts[(0, 1, 2, 2, 2, 3)[level]],
+        }
+
+    def _width_at(self, level: int) -> int:
+        """Return the width that the content needs at a level of simplification."""
+        advance, texts = self.fontMetrics().horizontalAdvance, self._texts(level)
+        change = sum(advance(text) - advance(b.text()) for b, text in texts.items() if not b.isHidden())
+        link = self.answer.sizeHint().width() + self.layout().spacing()
+        if self._asks_for_good() and level < _ANSWERED:
+            change += link if self.answer.isHidden() else 0
+        elif not self.answer.isHidden():
+            change -= link
+        reserve = _STEP_LENGTH * self.next.fontMetrics().averageCharWidth()
+        return self.sizeHint().width() + change + max(0, reserve - self.next.sizeHint().width())
+
+    def _asks_for_good(self) -> bool:
+        workflow = self._monitor.workflow
+        return workflow is not None and workflow.step.id in ("label_good", "add_good")
 
     def refresh(self) -> None:
         """Show the present workflow."""
@@ -91,9 +140,12 @@ class StageBar(QWidget):
         self._show_stages(workflow)
         step = workflow.step
         self.next.setText(step_text(step).replace("&", "&&"))
-        self.next.setToolTip(_step_tip(step) or (self._actions[step.command].toolTip() if step.command else ""))
+        reason = remark_text(step.reason) if step.reason is not None else ""
+        tip = _step_tip(step) or (self._actions[step.command].toolTip() if step.command else "")
+        self.next.setToolTip("\n".join(filter(None, (reason, tip))))
         self._follow_action(step.command)
         self.next.setAccessibleName(self.tr("Next step: {step}").format(step=step_text(step)))
+        self.fit(self._width)
         self.updateGeometry()
 
     def _show_stages(self, workflow: Workflow) -> None:
@@ -103,7 +155,6 @@ class StageBar(QWidget):
             button.setChecked(stage == current)
             role = "accent" if stage == current else "success" if done else "muted"
             button.setIcon(self._style.icon("success" if done else _ICONS[stage], role))
-        self.set_compact(self._compact)
 
     def _follow_action(self, command: str) -> None:
         """Enable the button of the next step as the command is enabled."""
@@ -129,6 +180,8 @@ class StageBar(QWidget):
             self._pages["evaluate"]()
         else:
             self._action.trigger()
+        if workflow.step.reason is not None and workflow.step.command != "export":  # its question states it
+            self.explained.emit(remark_text(workflow.step.reason))
 
     def _show_page(self, stage: Stage) -> None:
         self._pages[stage]()
@@ -157,12 +210,12 @@ class StageBarPlacement(QObject):
         return False
 
     def place(self) -> None:
-        """Give the bar the room beside the menus; with little room only the current stage has its name."""
+        """Give the bar the room beside the menus."""
         menus = self._menu_bar
         actions = menus.actions()
         left = max((menus.actionGeometry(action).right() for action in actions), default=0) + _GAP
         room = menus.width() - left
-        self._bar.set_compact(self._bar.full_width() > room)
+        self._bar.fit(room)
         self._bar.setGeometry(QRect(left, 0, room, menus.height() - 1))
 
 
@@ -178,9 +231,17 @@ def step_text(step: NextStep) -> str:
             QCoreApplication.translate("StageBar", "Label 1 more image with defects")
             if n == 1
             else QCoreApplication.translate("StageBar", "Label {n} images with defects")
-            if n == ENOUGH  # none is labeled yet
+            if n in (FIRST_DEFECTS, ENOUGH)  # none is labeled yet
             else QCoreApplication.translate("StageBar", "Label {n} more images with defects")
         ),
+        "label_good": (
+            QCoreApplication.translate("StageBar", "Mark 1 more good image as done")
+            if n == 1
+            else QCoreApplication.translate("StageBar", "Mark {n} good images as done")
+            if n == GOOD_GOALS[0]
+            else QCoreApplication.translate("StageBar", "Mark {n} more good images as done")
+        ),
+        "add_good": QCoreApplication.translate("StageBar", "Add good images"),
         "add_verdict": QCoreApplication.translate("StageBar", "Add a verdict"),
         "assign_verdicts": (
             QCoreApplication.translate("StageBar", "Set the verdict of 1 more image")
@@ -235,6 +296,13 @@ def _step_tip(step: NextStep) -> str:
             "Click to open the next image.",
         )
         return text.format(key=key_text("done_next"), n=ENOUGH)
+    if step.id == "label_good":
+        text = QCoreApplication.translate(
+            "StageBar",
+            "Open images without a defect and click Done ({key}), without painting. Good images teach the model what "
+            "is normal; some of them measure its false alarms. Click to open the next image.",
+        )
+        return text.format(key=key_text("done_next"))
     if step.id in ("assign_verdicts", "second_verdict"):
         text = QCoreApplication.translate(
             "StageBar",
@@ -260,8 +328,9 @@ def _step_tip(step: NextStep) -> str:
         ),
         "exporting": QCoreApplication.translate("StageBar", "The model is being exported."),
         "reading": QCoreApplication.translate("StageBar", "The labels of the images are being read."),
-        "label_next": QCoreApplication.translate(
-            "StageBar", "The model misses many defects. Label the images that would improve it most."
+        "label_next": QCoreApplication.translate("StageBar", "Label the images that would improve the model most."),
+        "add_good": QCoreApplication.translate(
+            "StageBar", "Add images of good parts, and mark them as done without painting."
         ),
         "read_only": QCoreApplication.translate("StageBar", "The project is read-only in this window."),
     }.get(step.id, "")

@@ -6,9 +6,10 @@ from PySide6.QtCore import QTimer
 from PySide6.QtWidgets import QMenuBar
 
 from workbench.session.workflow_monitor import WorkflowMonitor
-from workbench.ui.actions.actions import Actions
+from workbench.ui.actions.menus import Actions
 from workbench.ui.evaluation.evaluation_navigation import EvaluationNavigation
 from workbench.ui.evaluation.evaluation_page import EvaluationPage
+from workbench.ui.shell.model_in_use import ModelChip
 from workbench.ui.shell.stage_bar import StageBar, StageBarPlacement
 from workbench.ui.training.training_panel import TrainingPanel
 from workbench.ui.widgets.theme import ThemeManager
@@ -22,6 +23,7 @@ def add_stage_bar(
     training: TrainingPanel,
     evaluation: EvaluationPage,
     navigation: EvaluationNavigation,
+    chip: ModelChip,
 ) -> StageBar:
     """Create the stage bar in a menu bar, connect it with the pages of the window, and return it."""
 
@@ -35,7 +37,7 @@ def add_stage_bar(
         "evaluate": navigation.show,
         "export": actions["export_options"].trigger,
     }
-    bar = StageBar(monitor, actions, style, pages)
+    bar = StageBar(monitor, actions, style, pages, chip)
     StageBarPlacement(bar, menu_bar)
 
     def report_plan() -> None:

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from PySide6.QtCore import QEvent, QPointF, QRect, QSize, Qt
 from PySide6.QtGui import QAction, QActionEvent, QPainter, QPolygonF
-from PySide6.QtWidgets import QFrame, QHBoxLayout, QMenu, QToolButton, QWidget
+from PySide6.QtWidgets import QFrame, QMenu, QToolButton, QWidget
 
 from workbench.ui.actions.menus import ActionTable, Bar
 from workbench.ui.text.formatting import plain
 from workbench.ui.view_settings import ViewSettings
+from workbench.ui.widgets.box_layouts import in_row
 
 
 class CommandButton(QToolButton):
@@ -25,8 +26,7 @@ class ToolGroupButton(CommandButton):
 
     def __init__(self, actions: list[QAction], parent: QWidget | None = None) -> None:
         super().__init__(parent)
-        menu = QMenu(self)
-        menu.setToolTipsVisible(True)
+        menu = QMenu(self, toolTipsVisible=True)
         for action in actions:
             menu.addAction(action)
             action.toggled.connect(lambda on, action=action: self._set_current(action) if on else None)
@@ -68,9 +68,7 @@ class ToolRow(QWidget):
 
     def __init__(self, table: Bar, actions: ActionTable, texts: dict[str, str] | None = None) -> None:
         super().__init__(objectName="toolRow")
-        row = QHBoxLayout(self)
-        row.setContentsMargins(0, _MARGIN, 0, _MARGIN)
-        row.setSpacing(_GAP)
+        row = in_row(owner=self, margins=(0, _MARGIN, 0, _MARGIN), spacing=_GAP)
         self._with_text: list[QToolButton] = []
         self._text_widths: int | None = None  # by how much the texts widen the row, once measured
         for entry in table:
@@ -227,6 +225,4 @@ def _text_width(button: QToolButton) -> int:
 
 
 def _separator(shape: QFrame.Shape, parent: QWidget | None = None) -> QFrame:
-    line = QFrame(parent, objectName="separator")
-    line.setFrameShape(shape)
-    return line
+    return QFrame(parent, objectName="separator", frameShape=shape)

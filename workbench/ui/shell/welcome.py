@@ -9,8 +9,9 @@ from PySide6.QtCore import QEvent, QRectF, QSize, Qt, QTimer
 from PySide6.QtGui import QAction, QPainter, QPen
 from PySide6.QtWidgets import QFrame, QGridLayout, QHBoxLayout, QLabel, QPushButton, QScrollArea, QVBoxLayout, QWidget
 
-from workbench.ui.actions.actions import Actions
-from workbench.ui.project.recent_projects import RecentProject, RecentProjects
+from workbench.ui.actions.menus import Actions
+from workbench.ui.project.project_commands import RecentProject, RecentProjects
+from workbench.ui.widgets.box_layouts import in_column, in_row
 from workbench.ui.widgets.text_labels import ElidedLabel, IconLabel
 from workbench.ui.widgets.theme import ThemeManager
 
@@ -31,15 +32,8 @@ class ChoiceButton(QPushButton):
         self.title, self.text_label = QLabel(title, objectName="heading"), ElidedLabel(Qt.TextElideMode.ElideMiddle)
         self.text_label.setObjectName("muted")
         self.text_label.set_text(text)
-        texts = QVBoxLayout()
-        texts.setSpacing(1)
-        texts.addWidget(self.title)
-        texts.addWidget(self.text_label)
-        row = QHBoxLayout(self)
-        row.setContentsMargins(12, 7, 12, 7)
-        row.setSpacing(12)
-        row.addWidget(self.icon_label)
-        row.addLayout(texts, 1)
+        texts = in_column(self.title, self.text_label, spacing=1)
+        in_row(self.icon_label, (texts, 1), owner=self, margins=(12, 7, 12, 7), spacing=12)
         for label in (self.icon_label, self.title, self.text_label):
             label.setAttribute(Qt.WidgetAttribute.WA_TransparentForMouseEvents)
 
@@ -88,10 +82,7 @@ class RecentRow(QWidget):
         self.button.setContextMenuPolicy(Qt.ContextMenuPolicy.ActionsContextMenu)
         self.locate: QPushButton | None = None
         self.stops: list[QWidget] = [self.button]
-        row = QHBoxLayout(self)
-        row.setContentsMargins(0, 0, 0, 0)
-        row.setSpacing(0)
-        row.addWidget(self.button, 1)
+        row = in_row((self.button, 1), owner=self, margins=0, spacing=0)
         if project.found:
             return
         self.button.title.setObjectName("muted")
@@ -123,9 +114,7 @@ class Welcome(QScrollArea):
         self._style, self._actions, self._projects = style, actions, recent
         self._fitting = QTimer(self, singleShot=True, interval=0, timeout=self._fit)
         body = QWidget(objectName="welcomeBody")
-        outer = QVBoxLayout(body)
-        outer.setContentsMargins(16, 16, 16, 16)
-        outer.addStretch(2)
+        outer = in_column(2, owner=body, margins=16)
         card = QFrame(objectName="card")
         self._card = card
         outer.addWidget(card, 0, Qt.AlignmentFlag.AlignHCenter)
@@ -153,23 +142,13 @@ class Welcome(QScrollArea):
         self.show_recent()
 
     def _make_header(self) -> QHBoxLayout:
-        row = QHBoxLayout()
-        row.setSpacing(18)
-        row.addWidget(IconLabel(self._style.app_icon(), 56))
-        texts = QVBoxLayout()
-        texts.setSpacing(2)
         title = QLabel("Defect Workbench", objectName="title")
         subtitle = QLabel(self.tr("Label defects, train a model, export it"), objectName="subtitle")
-        texts.addStretch(1)
-        texts.addWidget(title)
-        texts.addWidget(subtitle)
-        texts.addStretch(1)
-        row.addLayout(texts, 1)
-        return row
+        texts = in_column(1, title, subtitle, 1, spacing=2)
+        return in_row(IconLabel(self._style.app_icon(), 56), (texts, 1), spacing=18)
 
     def _make_choices(self) -> QVBoxLayout:
-        column = QVBoxLayout()
-        column.setSpacing(6)
+        column = in_column(spacing=6)
         self.buttons: dict[str, ChoiceButton] = {}
         for id, icon, title, text in (
             ("new_project", "new", self.tr("New project"), self.tr("Name the classes, link the images")),
@@ -192,11 +171,7 @@ class Welcome(QScrollArea):
 
     def _make_side(self) -> QVBoxLayout:
         """Return the column with the recent projects, or with the stages of a project if there are none."""
-        column = QVBoxLayout()
-        column.setSpacing(6)
-        self._recent = QVBoxLayout()
-        self._recent.setSpacing(0)
-        column.addLayout(self._recent)
+        self._recent = in_column(spacing=0)
         self._introduction = QWidget()
         steps = QGridLayout(self._introduction)
         steps.setContentsMargins(0, 6, 0, 0)
@@ -214,9 +189,7 @@ class Welcome(QScrollArea):
             drawing = IconLabel(self._style.icon(icon, "muted"), _ICON)
             steps.addWidget(drawing, row, 0, Qt.AlignmentFlag.AlignTop)
             steps.addWidget(QLabel(text, wordWrap=True), row, 1)
-        column.addWidget(self._introduction)
-        column.addStretch(1)
-        return column
+        return in_column(self._recent, self._introduction, 1, spacing=6)
 
     def _make_drop_area(self) -> QFrame:
         area = DropArea(self._style)
@@ -224,8 +197,7 @@ class Welcome(QScrollArea):
         row.setContentsMargins(18, 14, 14, 14)
         row.setSpacing(12)
         text = QLabel(self.tr("Drop a folder of images here to create a project"), wordWrap=True)
-        self.choose_folder = QPushButton(self.tr("Choose folder…"))
-        self.choose_folder.setToolTip(self._actions["new_from_folder"].toolTip())
+        self.choose_folder = QPushButton(self.tr("Choose folder…"), toolTip=self._actions["new_from_folder"].toolTip())
         self.choose_folder.clicked.connect(self._actions["new_from_folder"].trigger)
         row.addWidget(IconLabel(self._style.icon("image-add", "muted"), _ICON))
         row.addWidget(text, 1)
@@ -233,15 +205,13 @@ class Welcome(QScrollArea):
         return area
 
     def _make_links(self) -> QHBoxLayout:
-        row = QHBoxLayout()
-        row.setSpacing(4)
+        row = in_row(spacing=4)
         for id, text in (
             ("first_steps", self.tr("First steps")),
             ("tour", self.tr("Tour of the window")),
             ("unpack", self.tr("Unpack a packed project (.zip)…")),
         ):
-            link = QPushButton(text, objectName="link")
-            link.setCursor(Qt.CursorShape.PointingHandCursor)
+            link = QPushButton(text, objectName="link", cursor=Qt.CursorShape.PointingHandCursor)
             link.setToolTip(self._actions[id].toolTip())
             link.clicked.connect(self._actions[id].trigger)
             row.addWidget(link)

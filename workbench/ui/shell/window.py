@@ -1,26 +1,29 @@
-"""Main window: creates the panels, lays them out and connects them."""
+"""Main window: creates the panels, lays them out and connects them.
+
+Dialogs that concern the window as a whole: command palette, shortcuts, settings, guide.
+"""
 
 from __future__ import annotations
 
-from PySide6.QtCore import QSize, Qt, QTimer, Signal
+from functools import cached_property, partial
+from typing import TYPE_CHECKING
+
+from PySide6.QtCore import QObject, QSize, Qt, QTimer, Signal
 from PySide6.QtWidgets import QMainWindow, QStackedWidget
 
-from workbench.ui.actions.actions import Actions
 from workbench.ui.actions.command_table import CommandContext, DialogRequests
-from workbench.ui.actions.image_context_menu import ImageMenus
-from workbench.ui.actions.menus import RUN_MENU, TOOL_STRIP, enable_submenus, fill_menu_bar
+from workbench.ui.actions.menus import RUN_MENU, TOOL_STRIP, Actions, ImageMenus, enable_submenus, fill_menu_bar
+from workbench.ui.actions.shortcut_changes import ShortcutChanges, ShortcutsDialog
+from workbench.ui.canvas.canvas_items import PageIndicator
 from workbench.ui.canvas.canvas_widget import Canvas
-from workbench.ui.canvas.interactions.region_navigator import RegionNavigator
-from workbench.ui.canvas.items.page_indicator import PageIndicator
 from workbench.ui.canvas.option_bar import OptionBar
+from workbench.ui.canvas.region_navigator import RegionNavigator
 from workbench.ui.check.report_commands import ReportCommands
-from workbench.ui.dialogs.window_dialogs import WindowDialogs
 from workbench.ui.evaluation.evaluation_navigation import CentralStack, EvaluationNavigation
 from workbench.ui.evaluation.evaluation_page import EvaluationPage
 from workbench.ui.images.images_panel import ImagesPanel
 from workbench.ui.label_files.label_files_controller import LabelFilesController
-from workbench.ui.label_next.label_next_controller import LabelNextController
-from workbench.ui.label_next.spot_markers import add_spots
+from workbench.ui.label_next.label_next_controller import LabelNextController, add_spots
 from workbench.ui.labels.classes_panel import ClassesPanel
 from workbench.ui.labels.display_panel import DisplayPanel
 from workbench.ui.labels.history_panel import HistoryPanel
@@ -32,24 +35,106 @@ from workbench.ui.project.project_commands import ProjectCommands
 from workbench.ui.project.source_commands import SourceCommands
 from workbench.ui.services import Services
 from workbench.ui.shell.canvas_header import CanvasHeader
-from workbench.ui.shell.missing_folder import MissingFolder
+from workbench.ui.shell.model_in_use import ExportQuestion, ModelChip, ModelOffer
 from workbench.ui.shell.notifications import Notifications
 from workbench.ui.shell.stage_pages import add_stage_bar
 from workbench.ui.shell.status_bar import StatusBar
 from workbench.ui.shell.tool_strip import ToolColumn
 from workbench.ui.shell.welcome import Welcome
-from workbench.ui.shell.workspace import SidePanel, WindowState, Workspace
+from workbench.ui.shell.workspace import MissingFolder, SidePanel, WindowState, Workspace
 from workbench.ui.suggestions.suggestions_controller import SuggestionsController
 from workbench.ui.suggestions.suggestions_panel import SuggestionsPanel
 from workbench.ui.training.settings_controller import SettingsController
 from workbench.ui.training.train_controls import ContinuousSwitch
 from workbench.ui.training.training_panel import TrainingPanel
 from workbench.ui.view_settings import ViewSettings
-from workbench.ui.widgets.collapsible_section import CollapsibleSection
 from workbench.ui.widgets.file_drop import FileDropFilter
-from workbench.ui.widgets.keyboard import EditorKeys
+from workbench.ui.widgets.keyboard import EditorKeys, update_key_tips
 from workbench.ui.widgets.message_bar import MessageBar
+from workbench.ui.widgets.text_labels import CollapsibleSection
 from workbench.ui.widgets.theme import ThemeManager
+
+if TYPE_CHECKING:
+    from workbench.ui.actions.command_palette import CommandPalette
+    from workbench.ui.dialogs.preferences_dialog import PreferencesDialog
+
+
+class WindowDialogs(QObject):
+    """Owner of the dialogs, which open at their commands; each one exists once. Texts follow changed shortcuts."""
+
+    def __init__(
+        self,
+        window: QMainWindow,
+        actions: Actions,
+        context: CommandContext,
+        style: ThemeManager,
+        editor_keys: EditorKeys,
+    ) -> None:
+        super().__init__(window)
+        self._window, self._actions, self._context, self._editor_keys = window, actions, context, editor_keys
+        self._style = style
+        self.shortcut_changes = ShortcutChanges(actions, context.preferences, self)
+        self.shortcut_changes.changed.connect(self._shortcuts_changed)
+        requests = context.requests
+        requests.palette.connect(lambda: self.palette.open())
+        requests.shortcuts.connect(self.show_shortcuts)
+        requests.settings.connect(self.show_settings)
+        requests.guide.connect(self.show_guide)
+
+    @cached_property
+    def palette(self) -> CommandPalette:
+        """Command palette, created when it is first opened."""
+        from workbench.ui.actions.command_palette import CommandPalette
+
+        return CommandPalette(self._actions, self._style, self._window)
+
+    def show_shortcuts(self) -> None:
+        """Show the list of shortcuts."""
+        dialog = self._window.findChild(ShortcutsDialog)
+        if dialog is None:
+            dialog = ShortcutsDialog(self._actions, self._window)
+            dialog.change_requested.connect(partial(self.show_settings, "keyboard"))
+        dialog.show()
+        dialog.raise_()
+
+    def show_settings(self, page: str = "") -> PreferencesDialog:
+        """Show the settings, at a page of `PAGES` if given."""
+        from workbench.ui.dialogs.preferences_dialog import PreferencesDialog
+
+        dialog = self._window.findChild(PreferencesDialog)
+        if dialog is None:
+            dialog = PreferencesDialog(self._context, self._actions, self.shortcut_changes, self._window)
+        if page:
+            dialog.open_page(page)
+        dialog.show()
+        dialog.raise_()
+        dialog.activateWindow()
+        return dialog
+
+    def show_guide(self, page: str = "") -> None:
+        """Show the guide, at a page if given."""
+        from workbench.ui.help.guide_window import show_guide
+
+        show_guide(self._window, self._style, page)
+
+    @property
+    def settings_page(self) -> str:
+        """Page of the settings if they are shown, else ""."""
+        from workbench.ui.dialogs.preferences_dialog import PreferencesDialog
+
+        dialog = self._window.findChild(PreferencesDialog)
+        return dialog.page if dialog is not None and dialog.isVisible() else ""
+
+    def _shortcuts_changed(self) -> None:
+        from workbench.ui.help.guide_window import GuideWindow
+
+        self._editor_keys.set_reserved(self._actions.reserved())
+        update_key_tips(self._window)
+        guide, shortcuts = self._window.findChild(GuideWindow), self._window.findChild(ShortcutsDialog)
+        if guide is not None:
+            guide.reload()
+        if shortcuts is not None:
+            shortcuts.close()  # it is created anew when it is opened
 
 
 class Window(QMainWindow):
@@ -163,6 +248,8 @@ class Window(QMainWindow):
             [self.canvas, self.images.view, self.classes.view, self.training.controls.button],
         )
         self.notifications = Notifications(services, self.messages, self.project_commands)
+        self.model_offer = ModelOffer(session, services.training, services.run_list, self.messages)
+        self.export_question = ExportQuestion(services.export_job, services.run_list, services.workflow, self)
         self.missing_folder = MissingFolder(self, session, self.messages)
         self._context = CommandContext(
             session=session,
@@ -192,6 +279,7 @@ class Window(QMainWindow):
             continuous_training=services.continuous_training,
             pages=services.image_pages,
             spots=self.spots,
+            workflow=services.workflow,
             instant_overlay=services.instant_overlay,
         )
         self.table = Actions(self._context, style, self)
@@ -210,7 +298,8 @@ class Window(QMainWindow):
         fill_menu_bar(
             self.menuBar(), self.table.menus, self.table, self.project_commands.recent.menu, self._enable_submenus
         )
-        pages = self.training, self.evaluation, self.evaluation_navigation
+        self.chip = ModelChip(session, self._services.run_list, self._services.workflow, style)
+        pages = self.training, self.evaluation, self.evaluation_navigation, self.chip
         self.stage_bar = add_stage_bar(self.menuBar(), self._services.workflow, self.table, style, *pages)
         self.addActions([*self.table.all(), self.table.disabled_keys])
         self.setStatusBar(self.status)
@@ -258,7 +347,8 @@ class Window(QMainWindow):
         canvas.refused.connect(messages.refused)
         self.table.refused.connect(messages.command_refused)
         self.editor_keys.repeated_key.held_back.connect(messages.key_held_back)
-        training.export_requested.connect(services.export_job.start)
+        training.export_requested.connect(self.export_question.request)
+        self.stage_bar.explained.connect(messages.explain_step)
         training.view.messaged.connect(messages.show_training_message)
         training.recovered.connect(messages.training_recovered)
         training.view.files.saved.connect(messages.curves_saved)
@@ -313,7 +403,8 @@ class Window(QMainWindow):
             QTimer.singleShot(0, self, lambda: self.leave_guard.leave(self.close, LeaveScope.APPLICATION))
             return
         self._state.save()
-        for part in (self.canvas, self.images, self.project_commands, self.label_files, self.evaluation, self.status):
+        parts = (self.canvas, self.images, self.project_commands, self.label_files, self.evaluation, self.status)
+        for part in (*parts, self.model_offer):
             part.end()
         super().closeEvent(event)
         self.closed.emit()

@@ -163,6 +163,6 @@ class SuggestionsController(QObject):
 
 def _is_segmentation(run: Run) -> bool:
     try:
-        return run.settings().model == "unet"
+        return run.settings().model != "resnet"
     except Problem:
         return False

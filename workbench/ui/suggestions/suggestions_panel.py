@@ -1,22 +1,26 @@
 """Suggestions for the current image, highest probability first, their filter by probability and size, and the progress
 over all images.
+
+List of suggestions: one row each, with buttons that accept and reject it.
 """
 
 from __future__ import annotations
 
 import time
 
-from PySide6.QtCore import QModelIndex, Qt
+from PySide6.QtCore import QEvent, QModelIndex, QPoint, QRect, QRectF, QSize, Qt
+from PySide6.QtGui import QColor, QHelpEvent, QKeyEvent, QMouseEvent, QPainter, QPen
 from PySide6.QtWidgets import (
     QFrame,
     QGridLayout,
-    QHBoxLayout,
     QLabel,
+    QListView,
     QProgressBar,
     QPushButton,
     QSizePolicy,
     QSpinBox,
-    QVBoxLayout,
+    QStyledItemDelegate,
+    QToolTip,
     QWidget,
 )
 
@@ -24,15 +28,160 @@ from workbench.core.suggestions.suggestions import Suggestion
 from workbench.core.text_patterns import fill
 from workbench.session.image_suggestions import ImageSuggestions
 from workbench.session.session import Session
-from workbench.ui.shortcuts import key_text
-from workbench.ui.suggestions.suggestion_list import ROW, ColorRole, EditedRole, ProbabilityRole, SuggestionListView
+from workbench.ui.shortcuts import key_text, with_key
 from workbench.ui.suggestions.suggestions_controller import SuggestionsController
 from workbench.ui.text import formatting
-from workbench.ui.widgets.disabled_reason import set_disabled_reason
-from workbench.ui.widgets.item_views import ItemRole, ListModel
+from workbench.ui.widgets.box_layouts import in_column, in_row
+from workbench.ui.widgets.item_views import ItemRole, ListModel, draw_background, draw_row_background, state_color
 from workbench.ui.widgets.keyboard import set_key_tip
-from workbench.ui.widgets.text_labels import align_text
+from workbench.ui.widgets.text_labels import align_text, set_disabled_reason
 from workbench.ui.widgets.theme import ThemeManager
+
+ROW = 26  # px: least height of a row
+_BUTTON, _ICON, _RIGHT = 24, 15, 4  # px: width of a button, its icon, space on the right
+ColorRole, ProbabilityRole, EditedRole = (ItemRole + i for i in range(1, 4))
+
+
+def button_rects(row: QRect) -> dict[str, QRect]:
+    """Return the rectangles of the buttons "accept" and "reject" in a row."""
+    left = row.right() + 1 - _RIGHT - 2 * _BUTTON
+    return {
+        name: QRect(left + i * _BUTTON, row.y() + 1, _BUTTON, row.height() - 2)
+        for i, name in enumerate(("accept", "reject"))
+    }
+
+
+class SuggestionDelegate(QStyledItemDelegate):
+    """Delegate that draws a dashed swatch, the class, the probability and the buttons."""
+
+    def __init__(self, style: ThemeManager) -> None:
+        super().__init__()
+        self._style = style
+        self.hovered: tuple[int, str] = (-1, "")  # row and button under the pointer
+        self.enabled = True  # the image can be changed
+
+    def sizeHint(self, option, index) -> QSize:
+        return QSize(120, max(ROW, option.fontMetrics.height() + 8))
+
+    def paint(self, painter: QPainter, option, index) -> None:
+        theme, rect = self._style.theme, option.rect
+        painter.save()
+        painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+        draw_row_background(painter, rect, theme, fill=state_color(option))
+        color = QColor(index.data(ColorRole))
+        swatch = QRectF(rect.x() + 8, rect.y() + (rect.height() - 12) / 2, 17, 12)
+        fill = QColor(color)
+        fill.setAlpha(60)
+        pen = QPen(color, 1.6)
+        pen.setDashPattern([2.4, 1.8])
+        painter.setPen(pen)
+        painter.setBrush(fill)
+        painter.drawRoundedRect(swatch, 3, 3)
+        box = rect.adjusted(33, 0, -(_RIGHT + 2 * _BUTTON + 4), 0)
+        probability = index.data(ProbabilityRole)
+        painter.setPen(theme.color("muted"))
+        painter.drawText(box, Qt.AlignmentFlag.AlignVCenter | Qt.AlignmentFlag.AlignRight, probability)
+        box.setRight(box.right() - option.fontMetrics.horizontalAdvance(probability) - 8)
+        name = index.data() + (" *" if index.data(EditedRole) else "")
+        painter.setPen(theme.color("text"))
+        text = option.fontMetrics.elidedText(name, Qt.TextElideMode.ElideRight, box.width())
+        painter.drawText(box, Qt.AlignmentFlag.AlignVCenter, text)
+        self._draw_buttons(painter, rect, index.row())
+        painter.restore()
+
+    def _draw_buttons(self, painter: QPainter, row: QRect, number: int) -> None:
+        theme, ratio = self._style.theme, painter.device().devicePixelRatioF()
+        icons = {"accept": ("done", "success"), "reject": ("close", "danger")}
+        for name, rect in button_rects(row).items():
+            if self.enabled and self.hovered == (number, name):
+                draw_background(painter, rect, theme, fill="raised", line="border", radius=4)
+            icon, role = icons[name]
+            pixmap = theme.pixmap(icon, _ICON, role if self.enabled else "disabled", ratio)
+            painter.drawPixmap(rect.center() - QPoint(_ICON // 2, _ICON // 2), pixmap)
+
+
+class SuggestionListView(QListView):
+    """List view whose rows have buttons; Space accepts the current row and Delete rejects it, as on the canvas."""
+
+    def __init__(self, controller: SuggestionsController, model: ListModel[Suggestion], style: ThemeManager) -> None:
+        super().__init__(objectName="history")
+        self._controller = controller
+        self._pressed: tuple[int, str] = (-1, "")
+        self._delegate = SuggestionDelegate(style)
+        self.setModel(model)
+        self.setItemDelegate(self._delegate)
+        self.setAccessibleName(self.tr("Suggestions"))
+        self.setUniformItemSizes(True)
+        self.setMouseTracking(True)
+        self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
+        style.changed.connect(self.viewport().update)
+
+    def set_changeable(self, on: bool) -> None:
+        """Enable or disable the buttons of the rows."""
+        if on != self._delegate.enabled:
+            self._delegate.enabled = on
+            self.viewport().update()
+
+    def keyPressEvent(self, event: QKeyEvent) -> None:
+        interaction, suggestion = self._controller.interaction, self.currentIndex().data(ItemRole)
+        if suggestion is not None and event.key() == Qt.Key.Key_Space:
+            interaction.accepted.emit([suggestion])
+        elif suggestion is None or not interaction.key(event, suggestion):
+            super().keyPressEvent(event)
+
+    # --- buttons of the rows ---------------------------------------------------------------------
+
+    def button_at(self, position: QPoint) -> tuple[QModelIndex, str]:
+        """Return the row at a position of the viewport and its button there, "" if there is none."""
+        index = self.indexAt(position)
+        if not index.isValid():
+            return index, ""
+        rects = button_rects(self.visualRect(index))
+        return index, next((name for name, rect in rects.items() if rect.contains(position)), "")
+
+    def mousePressEvent(self, event: QMouseEvent) -> None:
+        index, button = self.button_at(event.position().toPoint())
+        self._pressed = (index.row(), button) if button and event.button() == Qt.MouseButton.LeftButton else (-1, "")
+        if not self._pressed[1]:
+            super().mousePressEvent(event)  # selects the row, which moves the view to the suggestion
+
+    def mouseReleaseEvent(self, event: QMouseEvent) -> None:
+        pressed, self._pressed = self._pressed, (-1, "")
+        if not pressed[1]:
+            super().mouseReleaseEvent(event)
+            return
+        index, button = self.button_at(event.position().toPoint())
+        if (index.row(), button) == pressed and self._delegate.enabled:
+            interaction, suggestion = self._controller.interaction, index.data(ItemRole)
+            (interaction.accepted if button == "accept" else interaction.rejected).emit([suggestion])
+
+    def mouseDoubleClickEvent(self, event: QMouseEvent) -> None:
+        self.mousePressEvent(event)  # the second of two quick clicks decides on the next row
+
+    def mouseMoveEvent(self, event: QMouseEvent) -> None:
+        index, button = self.button_at(event.position().toPoint())
+        self._hover((index.row(), button) if button else (-1, ""))
+        if not self._pressed[1]:
+            super().mouseMoveEvent(event)
+
+    def viewportEvent(self, event: QEvent) -> bool:
+        if event.type() == QEvent.Type.ToolTip and isinstance(event, QHelpEvent):
+            _, button = self.button_at(event.pos())
+            texts = {
+                "accept": with_key(self.tr("Accept"), "accept_suggestion"),
+                "reject": with_key(self.tr("Reject"), "reject_suggestion"),
+            }
+            QToolTip.showText(event.globalPos(), texts.get(button, ""), self.viewport())
+            return True
+        if event.type() == QEvent.Type.Leave:
+            self._hover((-1, ""))
+        return super().viewportEvent(event)
+
+    def _hover(self, hovered: tuple[int, str]) -> None:
+        if hovered != self._delegate.hovered:
+            self._delegate.hovered = hovered
+            self.viewport().update()
+
 
 _MAX_AREA = 10_000_000  # px
 _MAX_ROWS = 8
@@ -68,9 +217,7 @@ class SuggestionFilter(QWidget):
             grid.addWidget(label, row, 0)
             grid.addWidget(spin, row, 1)
         grid.setColumnStretch(0, 1)
-        self.clear = QPushButton(objectName="link")
-        self.clear.setToolTip(self.tr("Show all suggestions"))
-        self.clear.clicked.connect(self._clear)
+        self.clear = QPushButton(objectName="link", toolTip=self.tr("Show all suggestions"), clicked=self._clear)
         grid.addWidget(self.clear, 2, 0, 1, 2)
         self.refresh()
 
@@ -102,9 +249,6 @@ class SuggestionsPanel(QWidget):
         super().__init__(parent)
         self._session, self._controller = session, controller
         self._classes: dict[int, tuple[str, str]] = {}  # name and "#rrggbb" by class id
-        column = QVBoxLayout(self)
-        column.setContentsMargins(0, 0, 0, 0)
-        column.setSpacing(4)
         self.model: ListModel[Suggestion] = ListModel(
             {
                 Qt.ItemDataRole.DisplayRole: lambda suggestion: self._class(suggestion)[0],
@@ -123,12 +267,7 @@ class SuggestionsPanel(QWidget):
         self.hint = QLabel(wordWrap=True, objectName="muted")
         self.hint.setContentsMargins(6, 0, 6, 4)
         self.filter = SuggestionFilter(controller.suggestions)
-        column.addWidget(self.hint)
-        column.addWidget(self.filter)
-        column.addWidget(self.view)
-        row = QHBoxLayout()
-        row.setContentsMargins(4, 0, 4, 0)
-        row.setSpacing(6)
+        row = in_row(margins=(4, 0, 4, 0), spacing=6)
         self.accept_all, self.reject_all = QPushButton(self.tr("Accept all")), QPushButton(self.tr("Reject all"))
         set_key_tip(self.accept_all, self.tr("Accept all suggestions in this image"), "accept_all")
         self.reject_all.setToolTip(self.tr("This model will not suggest these regions again. Can be undone."))
@@ -138,12 +277,9 @@ class SuggestionsPanel(QWidget):
             # The buttons shrink in a narrow panel instead of widening it.
             button.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Fixed)
             row.addWidget(button, 1)
-        column.addLayout(row)
-        self.restore = QPushButton(objectName="link")
-        self.restore.clicked.connect(controller.suggestions.restore_rejected)
-        column.addWidget(self.restore)
+        self.restore = QPushButton(objectName="link", clicked=controller.suggestions.restore_rejected)
         self.progress = SuggestAllCard(controller)
-        column.addWidget(self.progress)
+        in_column(self.hint, self.filter, self.view, row, self.restore, self.progress, owner=self, margins=0, spacing=4)
         for signal in (controller.changed, session.note_changed, session.image_opened, session.project_closed):
             signal.connect(self.refresh)
         self.refresh()
@@ -213,14 +349,10 @@ class SuggestAllCard(QFrame):
     def __init__(self, controller: SuggestionsController) -> None:
         super().__init__(objectName="card")
         self._job, self._start_time, self._total = controller.job, 0.0, 0
-        column = QVBoxLayout(self)
-        column.setContentsMargins(10, 8, 10, 8)
-        column.setSpacing(6)
+        column = in_column(owner=self, margins=(10, 8, 10, 8), spacing=6)
         self.text = QLabel(wordWrap=True, textFormat=Qt.TextFormat.PlainText)
-        self.bar = QProgressBar(textVisible=False)
-        self.bar.setAccessibleName(self.tr("Progress"))
-        self.cancel = QPushButton(self.tr("Cancel"))
-        self.cancel.clicked.connect(self._cancel)
+        self.bar = QProgressBar(textVisible=False, accessibleName=self.tr("Progress"))
+        self.cancel = QPushButton(self.tr("Cancel"), clicked=self._cancel)
         for widget in (self.text, self.bar, self.cancel):
             column.addWidget(widget)
         self._job.began.connect(self._start)

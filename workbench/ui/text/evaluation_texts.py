@@ -15,7 +15,7 @@ from workbench.core.evaluation.operating_point import OperatingPoint
 from workbench.core.evaluation.stored_predictions import ImageCounts
 from workbench.core.messages import Message
 from workbench.ui.text import formatting
-from workbench.ui.text.translation import translate_message
+from workbench.ui.text.formatting import translate_message
 
 NOTHING = "–"
 _HEAD = 14  # characters in a line of the head of a column

@@ -1,26 +1,103 @@
 """Texts of problems, events and numbers in the language of the user interface.
 
 `core` holds English patterns, which are the source texts of the translations.
+
+Language of the user interface.
 """
 
 from __future__ import annotations
 
 import math
 import re
+import xml.etree.ElementTree as ElementTree
 from collections.abc import Iterable, Sequence
+from datetime import datetime
+from functools import cache
 from typing import Any
 
-from PySide6.QtCore import QT_TRANSLATE_NOOP, QCoreApplication, QLocale
+from PySide6.QtCore import QT_TRANSLATE_NOOP, QCoreApplication, QLibraryInfo, QLocale, QTranslator
 
-from workbench.core import messages, metric_units, problems
+from workbench.core import messages, problems, resources
+from workbench.core.resources import LANGUAGES, SOURCE_LANGUAGE, matching_language
+from workbench.core.runs.captured_program import failed_problem
 from workbench.core.runs.events import Failed, Finished, Profiled, Started, Step, Trouble
-from workbench.core.runs.process_exit import failed_problem
-from workbench.core.runs.run import Run
-from workbench.core.runs.run_name import RunName
+from workbench.core.runs.run import Run, RunName
 from workbench.core.text_patterns import fill
-from workbench.session.index_worker import Added
-from workbench.ui.text import formatting
-from workbench.ui.text.translation import translate_message
+from workbench.session.image_list import Added
+
+
+def translate_message(text: str) -> str:
+    """Return a message in the language of the user interface; any other text unchanged."""
+    return messages.render(text, QCoreApplication.translate)
+
+
+# Texts of Qt, with their context, that the translations of the application replace.
+QT_TEXTS = (
+    QT_TRANSLATE_NOOP("QKeySequenceEdit", "Press shortcut"),
+    QT_TRANSLATE_NOOP("QLineEdit", "&Undo"),
+    QT_TRANSLATE_NOOP("QWidgetTextControl", "&Undo"),
+    QT_TRANSLATE_NOOP("QAbstractSpinBox", "&Step up"),
+    QT_TRANSLATE_NOOP("QAbstractSpinBox", "Step &down"),
+    QT_TRANSLATE_NOOP("QShortcut", "Left"),
+    QT_TRANSLATE_NOOP("QShortcut", "Right"),
+    QT_TRANSLATE_NOOP("QShortcut", "Up"),
+    QT_TRANSLATE_NOOP("QShortcut", "Down"),
+)
+
+
+def chosen(request: str) -> str:
+    """Return the language for a request of "system" or one of LANGUAGES."""
+    return request if request in LANGUAGES else matching_language(QLocale.system().name())
+
+
+def install(app: QCoreApplication, request: str) -> list[QTranslator]:
+    """Install the translators of Qt and of the application.
+
+    Return them, so that they can be removed for another language.
+    """
+    language = chosen(request)
+    QLocale.setDefault(QLocale(language))
+    installed = []
+    for file, folder in (
+        (f"qtbase_{language}", QLibraryInfo.path(QLibraryInfo.LibraryPath.TranslationsPath)),
+        (f"workbench_{language}", str(resources.path("i18n"))),
+    ):
+        translator = QTranslator(app)
+        if language != SOURCE_LANGUAGE and translator.load(file, folder):
+            app.installTranslator(translator)
+            installed.append(translator)
+    return installed
+
+
+@cache
+def _command_texts(language: str) -> tuple[tuple[str, str], ...]:
+    """Return (English text, translation) of the commands, menus and tools."""
+    try:
+        root = ElementTree.parse(resources.path(f"i18n/workbench_{language}.ts")).getroot()
+    except (OSError, ElementTree.ParseError):
+        return ()  # the search then finds the window's language only
+    return tuple(
+        (message.findtext("source", ""), message.findtext("translation", ""))
+        for context in root.iter("context")
+        if context.findtext("name", "").endswith("Menu") or context.findtext("name") == "tools"
+        for message in context.iter("message")
+    )
+
+
+def counterparts() -> list[dict[str, str]]:
+    """Return, for each other language, a table from command texts of the window's language to that language."""
+    current = matching_language(QLocale().name())
+    to_source = {} if current == SOURCE_LANGUAGE else {text: source for source, text in _command_texts(current)}
+    tables: list[dict[str, str]] = []
+    for language in LANGUAGES:
+        if language == current:
+            continue
+        texts = dict(_command_texts(language)) if language != SOURCE_LANGUAGE else {}
+        if to_source:
+            tables.append({text: texts.get(source, source) for text, source in to_source.items()})
+        else:
+            tables.append(texts)
+    return tables
 
 
 def problem_text(problem: Exception) -> tuple[str, str]:
@@ -116,8 +193,8 @@ _UNITS = (
 
 
 def metric_unit(largest: float, power: int) -> tuple[str, float]:
-    """Return the unit of `metric_units` in the language of the window, and its size in µm or µm²."""
-    unit, size = metric_units.metric_unit(largest, power)
+    """Return the unit of `core.messages` in the language of the window, and its size in µm or µm²."""
+    unit, size = messages.metric_unit(largest, power)
     return QCoreApplication.translate("words", unit), size
 
 
@@ -160,6 +237,8 @@ def first_sentences(text: str) -> list[str]:
 
 
 def model_name(model: str) -> str:
+    if model == "good":
+        return QCoreApplication.translate("words", "Good images")
     return {"unet": "UNet", "resnet": "ResNet", "onnx": "ONNX"}.get(model, model)
 
 
@@ -167,6 +246,15 @@ def run_name(run: Run) -> str:
     """Return the title of a run: model and start time."""
     name = RunName.parse(run.name)
     return run.name if name.when is None else f"{model_name(name.model)}  {name.when:%Y-%m-%d %H:%M}"
+
+
+def short_run_name(run: Run) -> str:
+    """Return a short title of a run: model and time, with the date of another day."""
+    name = RunName.parse(run.name)
+    if name.when is None:
+        return run.name
+    today = name.when.date() == datetime.now().date()
+    return f"{model_name(name.model)} {name.when:{'%H:%M' if today else '%m-%d %H:%M'}}"
 
 
 def started_text(event: Started) -> str:
@@ -231,6 +319,10 @@ def ending_text(event: Finished) -> str:
         return QCoreApplication.translate("words", "Model from the file {name}.").format(name=event.result["adopted"])
     if event.result.get("usable") is False:
         return QCoreApplication.translate("words", "Training ended without a usable model.")
+    if check := event.result.get("good"):
+        from workbench.core.runs.good_images import check_text
+
+        return translate_message(check_text(check))
     if event.why == "stopped":
         return QCoreApplication.translate("words", "Stopped. The best model so far is kept.")
     return QCoreApplication.translate("words", "Finished after {time}.").format(time=duration(event.time))
@@ -269,7 +361,10 @@ def result_text(metrics: dict[str, Any]) -> str:
         defects=regions["defects"],
     )
     false = regions.get("false_per_picture")
-    if false is not None:
+    if metrics.get("false_alarm_images", false) is None and false is not None:
+        unknown = QCoreApplication.translate("words", "false alarms not measured (no good validation image)")
+        text = listed((text, unknown))
+    elif false is not None:
         alarms = fill(
             QCoreApplication.translate("words", "{n} false {n:alarm|alarms} per image"),
             n=number(false, 1 if false < 10 else 0),
@@ -315,12 +410,12 @@ def added_text(added: Added) -> str:
     """Return the number of images copied into the project, and the rejected files with the reasons."""
     if added.copied:
         pattern = QCoreApplication.translate("Notifications", "{n} {n:image|images} copied into the project")
-        parts = [fill(pattern, n=formatting.number(added.copied))]
+        parts = [fill(pattern, n=number(added.copied))]
     else:
         parts = [QCoreApplication.translate("Notifications", "No image was copied into the project")]
     if added.there:
         present = QCoreApplication.translate("Notifications", "already in the project: {n}")
-        parts.append(present.format(n=formatting.number(added.there)))
+        parts.append(present.format(n=number(added.there)))
     return QCoreApplication.translate("Notifications", "; ").join(filter(None, (*parts, left_out_text(added.left_out))))
 
 
@@ -335,5 +430,5 @@ def left_out_text(left_out: Sequence[tuple[str, str]]) -> str:
     parts = [patterns[reason].format(name=name) for name, reason in left_out[:_MAX_NAMED]]
     more = len(left_out) - _MAX_NAMED
     if more > 0:
-        parts.append(QCoreApplication.translate("Notifications", "{n} more skipped").format(n=formatting.number(more)))
+        parts.append(QCoreApplication.translate("Notifications", "{n} more skipped").format(n=number(more)))
     return QCoreApplication.translate("Notifications", "; ").join(parts)

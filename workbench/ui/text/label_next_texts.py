@@ -10,7 +10,7 @@ from PySide6.QtCore import QCoreApplication
 from workbench.core.messages import Message
 from workbench.core.text_patterns import fill
 from workbench.ui.text import formatting
-from workbench.ui.text.translation import translate_message
+from workbench.ui.text.formatting import translate_message
 
 if TYPE_CHECKING:
     from workbench.core.label_next.label_advice import LabelIssueList, LabelNextList

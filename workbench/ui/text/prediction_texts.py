@@ -9,7 +9,7 @@ from PySide6.QtCore import QT_TRANSLATE_NOOP, QCoreApplication
 from workbench.core.runs.events import Preview
 from workbench.inference.model_settings import UNSURE
 from workbench.ui.text import formatting
-from workbench.ui.text.translation import translate_message
+from workbench.ui.text.formatting import translate_message
 
 if TYPE_CHECKING:
     from workbench.core.evaluation.prediction_maps import Maturity

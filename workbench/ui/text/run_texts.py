@@ -8,17 +8,19 @@ from typing import TYPE_CHECKING, Any
 from PySide6.QtCore import QT_TRANSLATE_NOOP, QCoreApplication
 
 from workbench.core.runs.events import Progress
+from workbench.core.runs.run import Run
 from workbench.core.runs.run_comparison import RunComparison, RunDifference
-from workbench.core.runs.run_health import HealthFinding
-from workbench.core.runs.run_history import RunLine
+from workbench.core.runs.run_history import HealthFinding, RunLine
 from workbench.core.text_patterns import fill
+from workbench.session.next_step import Remark
 from workbench.session.session import Session
 from workbench.session.training.training_control import TrainingControl
 from workbench.ui.shortcuts import key_text
 from workbench.ui.text import formatting, settings_texts
-from workbench.ui.text.translation import translate_message
+from workbench.ui.text.formatting import translate_message
 
 if TYPE_CHECKING:
+    from workbench.core.evaluation.evaluation_comparison import EvaluationComparison
     from workbench.session.training.shown_runs import RunList
 
 QUIET = ("starting", "learning", "well")  # findings without meaning for a finished run
@@ -192,18 +194,13 @@ def _setting(value: Any) -> str:
 
 
 def other_run_used_text(used: RunLine, ended: RunLine) -> tuple[str, str]:
-    """Return why another run than the one that has just ended is used, and advice."""
+    """Return why the model in use, which was not chosen, is another run than the one that has just ended; two parts."""
+    name = formatting.short_run_name(used.run)
+    stays = QCoreApplication.translate("findings", "{run} stays in use.").format(run=name)
     if ended.interrupted:
-        text = QCoreApplication.translate(
-            "findings", "This run was stopped early. Predictions, evaluation and export use the run {run}."
-        )
-    else:
-        text = QCoreApplication.translate(
-            "findings",
-            "Predictions, evaluation and export use the run {run}: it is better on the validation images{results}.",
-        )
-    advice = QCoreApplication.translate("findings", "To use this run, select it in the list of runs.")
-    return text.format(run=formatting.run_name(used.run), results=_better_results(used, ended)), advice
+        return QCoreApplication.translate("findings", "This run was stopped early."), stays
+    text = QCoreApplication.translate("findings", "{run} is better on the validation images{results}.")
+    return text.format(run=name, results=_better_results(used, ended)), stays
 
 
 def _better_results(used: RunLine, ended: RunLine) -> str:
@@ -214,6 +211,57 @@ def _better_results(used: RunLine, ended: RunLine) -> str:
     return QCoreApplication.translate("findings", " ({best} instead of {other})").format(
         best=results[0][1], other=results[1][1]
     )
+
+
+def paired_difference_text(comparison: EvaluationComparison) -> str:
+    """Return the differences of a second run to the first one on the images of both, with their intervals."""
+    from workbench.core.documents.comparison_report import metric_cells
+
+    measured = fill(
+        QCoreApplication.translate("findings", "Difference on {n} {n:image|images} of {parts} {parts:part|parts}"),
+        n=formatting.number(comparison.images),
+        parts=formatting.number(comparison.parts),
+    )
+    rows = [metric_cells(metric) for metric in comparison.metrics if not metric.figures[0].name]
+    differences = [f"{translate_message(cells[0])} {translate_message(cells[3])}" for cells in rows]
+    return QCoreApplication.translate("findings", "{what}: {values}").format(
+        what=measured, values="; ".join(differences)
+    )
+
+
+def in_use_texts(run: Run, metrics: dict[str, Any], *, chosen: bool) -> tuple[str, ...]:
+    """Return the text of the model in use, and two shorter ones. chosen: by the user. metrics: empty without any."""
+    result, name = formatting.main_result(metrics), formatting.short_run_name(run)
+    automatic = "" if chosen else QCoreApplication.translate("findings", "automatic")
+    values = (result[1], result[1].rpartition(" ")[2]) if result is not None else ("", "")
+    long, short = (" · ".join(filter(None, (name, value, automatic))) for value in values)
+    pattern = QCoreApplication.translate("findings", "Model in use: {model}")
+    return pattern.format(model=long), pattern.format(model=short), short
+
+
+_REMARKS = {
+    "unmeasured": QT_TRANSLATE_NOOP(
+        "findings", "The errors of this model are not measured: its validation images show no defect to detect."
+    ),
+    "good_unmeasured": QT_TRANSLATE_NOOP(
+        "findings",
+        "False alarms are not measured: there is no good validation image. The model may alarm on every good part.",
+    ),
+    "no_good_images": QT_TRANSLATE_NOOP(
+        "findings", "False alarms are not measured, as this project has no good images."
+    ),
+    "alarms": QT_TRANSLATE_NOOP("findings", "{count} of {n} good validation {n:image has|images have} a false alarm."),
+    "missed": QT_TRANSLATE_NOOP("findings", "{count} of {n} {n:defect|defects} in the validation images are missed."),
+    "wrong_verdicts": QT_TRANSLATE_NOOP("findings", "{count} of {n} validation images have a wrong verdict."),
+    "adopted": QT_TRANSLATE_NOOP(
+        "findings", "Another program has trained this model. No metrics are stored with it; see Evaluation."
+    ),
+}
+
+
+def remark_text(remark: Remark) -> str:
+    """Return what is wrong with a model, or not known about it, as a sentence."""
+    return _translated(_REMARKS[remark.id], count=remark.count, n=remark.n)
 
 
 def finished_text(result: dict[str, Any]) -> tuple[str, tuple[str, ...], str]:
@@ -274,12 +322,12 @@ def model_names(run_list: RunList) -> dict[Path, str]:
 
 def reason_not_to_train(session: Session, training: TrainingControl) -> str:
     """Return why training can neither be started nor stopped; "" if it can."""
-    if training.busy:
-        return ""
     if session.project is None:
         return QCoreApplication.translate("TrainingPanel", "Open or create a project first")
     if not session.writable:
         return QCoreApplication.translate("TrainingPanel", "The project is read-only")
+    if training.busy:
+        return ""
     return "" if session.keys else QCoreApplication.translate("TrainingPanel", "The project has no images yet")
 
 

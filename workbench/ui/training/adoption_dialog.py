@@ -5,15 +5,14 @@ from __future__ import annotations
 from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QCheckBox, QComboBox, QLineEdit, QSpinBox, QWidget
 
-from workbench.core.adoption.adoption_options import IGNORED, MAX_SIDE, OUTPUTS, AdoptionOptions
-from workbench.core.names import split_names
+from workbench.core.adoption.network_file import IGNORED, MAX_SIDE, OUTPUTS, AdoptionOptions
 from workbench.core.problems import Problem
 from workbench.core.runs.run import Run
+from workbench.core.text_patterns import split_names
 from workbench.session.project_jobs import AdoptionJob
 from workbench.session.session import Session
-from workbench.ui.text.formatting import run_name
-from workbench.ui.text.translation import translate_message
-from workbench.ui.widgets.job_dialog import JobDialog, PathField
+from workbench.ui.text.formatting import run_name, translate_message
+from workbench.ui.widgets.dialogs import JobDialog, PathField
 from workbench.ui.widgets.text_labels import align_text
 
 

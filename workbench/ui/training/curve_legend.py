@@ -41,7 +41,7 @@ from workbench.ui.training.plot_definitions import (
     shown_value,
     title,
 )
-from workbench.ui.widgets.screen_fit import text_scale
+from workbench.ui.widgets.text_labels import text_scale
 from workbench.ui.widgets.theme import ThemeManager
 
 _STORED_PLOTS = "training/plots"  # key in QSettings

@@ -10,8 +10,7 @@ from PySide6.QtCore import QPointF, Qt, QTimer, Signal
 from PySide6.QtGui import QColor, QFontMetrics, QGuiApplication, QPen
 from PySide6.QtWidgets import QFrame, QGridLayout, QScrollArea, QWidget
 
-from workbench.core.runs.run_series import RunSeries
-from workbench.core.runs.value_columns import MOST
+from workbench.core.runs.run_series import MOST, RunSeries
 from workbench.ui.training.plot_definitions import (
     COMPARED_COLORS,
     COMPARED_LINES,

@@ -26,10 +26,9 @@ from workbench.core.messages import stored_text
 from workbench.core.resources import LANGUAGES
 from workbench.core.runs.export_options import LAYOUTS, LINE_FORMAT, LINE_SIDES, ExportOptions, shape_fits
 from workbench.inference.engines.registry import KINDS, cannot_make
-from workbench.session.training.export_job import language_of_window
-from workbench.ui.text import export_texts, formatting
-from workbench.ui.widgets.screen_fit import ContentScrollArea, set_width_for_text, text_scale
-from workbench.ui.widgets.text_labels import align_text, line_height
+from workbench.session.training.trainer_thread import language_of_window
+from workbench.ui.text import formatting, settings_texts
+from workbench.ui.widgets.text_labels import ContentScrollArea, align_text, line_height, set_width_for_text, text_scale
 
 
 class ExportOptionsDialog(QDialog):
@@ -109,14 +108,14 @@ class ExportOptionsDialog(QDialog):
         grid.setColumnMinimumWidth(0, round(160 * text_scale()))
         grid.setColumnStretch(1, 1)
         for row, name in enumerate(names):
-            box = QCheckBox(export_texts.format_name(name))
+            box = QCheckBox(settings_texts.format_name(name))
             reason = cannot_make(name) if name in KINDS else ""
             box.setEnabled(not reason)
             box.setChecked(name in options.formats and not reason)
             box.toggled.connect(self._check)
             # The install command appears in the tooltip only: most users cannot install packages here.
-            short = export_texts.unavailable_text(name, reason)
-            text = QLabel(short or export_texts.format_purpose(name), objectName="muted", toolTip=reason)
+            short = settings_texts.unavailable_text(name, reason)
+            text = QLabel(short or settings_texts.format_purpose(name), objectName="muted", toolTip=reason)
             text.setEnabled(not reason)
             self.formats[name] = box
             grid.addWidget(box, row, 0)
@@ -278,15 +277,15 @@ class ExportReport(QDialog):
         parity = {name: entry for name, entry in (result.get("parity") or {}).items() if isinstance(entry, dict)}
         for name in sorted(parity, key=lambda name: name not in exported):
             entry = parity[name]
-            title = QLabel(export_texts.format_name(name), objectName="heading")
+            title = QLabel(settings_texts.format_name(name), objectName="heading")
             grid.addWidget(title, row, 0, Qt.AlignmentFlag.AlignTop)
             if name in exported:
-                agreement = export_texts.agreement_text(entry)
+                agreement = settings_texts.agreement_text(entry)
                 if entry.get("max_abs") is not None:
                     deviation = f"{float(format(entry['max_abs'], '.2g')):.8f}".rstrip("0").rstrip(".")
                     agreement += "\n" + self.tr("probability ± {deviation}").format(deviation=deviation)
-                time = export_texts.milliseconds(latency.get(name))
-                metrics = "\n".join(export_texts.cost_text(entry.get("held_out") or {}))
+                time = settings_texts.milliseconds(latency.get(name))
+                metrics = "\n".join(settings_texts.cost_text(entry.get("held_out") or {}))
                 title.setMinimumHeight(round(line_height(agreement.partition("\n")[0], self.font())))
                 for column, text in enumerate((agreement, time, metrics), start=1):
                     grid.addWidget(QLabel(text), row, column, Qt.AlignmentFlag.AlignTop)

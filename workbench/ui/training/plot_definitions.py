@@ -10,8 +10,7 @@ from PySide6.QtGui import QColor, QFont, QGuiApplication
 
 from workbench.core.runs.run_series import RunSeries
 from workbench.ui.text import formatting
-from workbench.ui.widgets.screen_fit import text_scale
-from workbench.ui.widgets.text_labels import line_height
+from workbench.ui.widgets.text_labels import line_height, text_scale
 from workbench.ui.widgets.theme import Theme
 
 _TITLE_POINTS = 8  # size of the titles at texts of the usual size

@@ -65,12 +65,10 @@ class RunDashboard(QWidget):
         column.addWidget(self.compared)
         self._live = self._health_hidden = False
         self._ending = ""  # text of the ending
-        self._just_ended: Run | None = None  # training has ended, and the runs are being listed
         self._hovered_time: float | None = None  # seconds under the pointer
         self._timer = QTimer(self, interval=_INTERVAL, timeout=self.refresh)
         monitor.changed.connect(self._series_changed)
         run_list.compared_changed.connect(self._series_changed)
-        run_list.listed.connect(self._report_run_in_use)
         style.changed.connect(self._restyle)
         self._show_curves()
 
@@ -145,7 +143,6 @@ class RunDashboard(QWidget):
                 text, short, details = run_texts.finished_text(ending.result)
                 self.result.set_text(text, short=[*short, ""], details=details)
         self._live = self._health_hidden = False
-        self._just_ended = self._monitor.run if notify else None
         self.refresh()
 
     def report_not_started(self, failed: Failed) -> None:
@@ -158,13 +155,6 @@ class RunDashboard(QWidget):
     def _report_failure(self, failed: Failed) -> None:
         kind = "info" if failed.problem in _MISSING_LABELS else "problem"
         self.messaged.emit(kind, *formatting.failure_text(failed))
-
-    def _report_run_in_use(self) -> None:
-        """Report that the run that has just ended does not replace a better one."""
-        ended, used, self._just_ended = self._just_ended, self._run_list.in_use, None
-        lines = {line.run.root: line for line in self._run_list.usable()}
-        if ended is not None and used is not None and ended.root != used.root and {ended.root, used.root} <= {*lines}:
-            self.messaged.emit("info", *run_texts.other_run_used_text(lines[used.root], lines[ended.root]))
 
     def show_result(self) -> None:
         """Show the result of a run that ended before this view was created."""

@@ -68,7 +68,7 @@ class SettingsController(QObject):
 
     def _start_runs(self, model: str) -> list[tuple[str, str]]:
         """Return names and titles of the trained runs with the same model."""
-        lines = [line for line in self._runs.usable(model) if not line.run.adopted]
+        lines = [line for line in self._runs.usable(model) if not line.run.complete]
         return [(line.run.name, formatting.run_name(line.run)) for line in lines[:_MAX_RUNS]]
 
     def _show_count(self) -> None:

@@ -19,12 +19,11 @@ from PySide6.QtWidgets import (
 
 from workbench.core.problems import BadSettings, Problem
 from workbench.core.runs.run import Run
-from workbench.core.runs.settings_overrides import Choices
-from workbench.core.runs.training_settings import TrainingSettings, request
+from workbench.core.runs.training_settings import Choices, TrainingSettings, request
 from workbench.session.training.saved_overrides import SavedOverrides
 from workbench.ui.text import formatting, settings_texts
 from workbench.ui.training.settings_page import SettingsPage, field_for
-from workbench.ui.widgets.screen_fit import resize_for_text
+from workbench.ui.widgets.text_labels import resize_for_text
 from workbench.ui.widgets.theme import ThemeManager
 
 _DELAY = 350  # ms from the last change to the next planning of the automatic values

@@ -25,11 +25,10 @@ from PySide6.QtWidgets import (
 
 from workbench.core.runs.events import LabelsAdded
 from workbench.core.runs.training_settings import DEFAULT_MINUTES, MAX_MINUTES, MIN_MINUTES
-from workbench.session.training.continuous_training import ContinuousTraining
+from workbench.session.training.saved_overrides import ContinuousTraining
 from workbench.ui.text import formatting
-from workbench.ui.widgets.disabled_reason import set_disabled_reason
 from workbench.ui.widgets.keyboard import set_key_tip
-from workbench.ui.widgets.text_labels import ElidedLabel, align_text
+from workbench.ui.widgets.text_labels import ElidedLabel, align_text, set_disabled_reason
 from workbench.ui.widgets.theme import ThemeManager
 
 PAUSE = 500  # ms, longer than a person needs to notice that the button has changed
@@ -84,6 +83,7 @@ class TrainControls(QWidget):
         self._style = style
         self._running = self._paused = self._short = False
         self._state, self._overrides = "idle", 0
+        self._lines: list[QWidget] = []
         self._build()
         self._update_button()
 
@@ -115,19 +115,23 @@ class TrainControls(QWidget):
         self.show_overrides(0)
 
     def _build_line(self) -> None:
-        self.unet, self.resnet = QPushButton(objectName="left"), QPushButton(objectName="right")
+        self.unet, self.resnet = QPushButton(objectName="left"), QPushButton(objectName="middle")
+        self.good = QPushButton(objectName="right")
+        self.models = {"unet": self.unet, "resnet": self.resnet, "good": self.good}
         self._models, models = QButtonGroup(self), QHBoxLayout()
         models.setSpacing(0)
         for button, tip in (
-            (self.unet, self.tr("UNet: trained on masks, predicts a class for each pixel")),
-            (self.resnet, self.tr("ResNet: trained on verdicts, predicts a verdict for each image")),
+            (self.unet, self.tr("Next training: UNet, trained on masks, predicts a class for each pixel")),
+            (self.resnet, self.tr("Next training: ResNet, trained on verdicts, predicts a verdict for each image")),
+            (self.good, self.tr("Next training: good images only; the model marks what differs from them")),
         ):
             button.setCheckable(True)
             button.setToolTip(tip)
             self._models.addButton(button)
             models.addWidget(button)
+        self.next_label = QLabel(self.tr("Next training:"), objectName="muted")
         self.unet.setChecked(True)
-        self._models.buttonToggled.connect(lambda *_: self.changed.emit())
+        self._models.buttonToggled.connect(self._model_chosen)
         self.minutes = QDoubleSpinBox()
         self.minutes.setRange(MIN_MINUTES, MAX_MINUTES)
         self.minutes.setDecimals(1)
@@ -158,6 +162,7 @@ class TrainControls(QWidget):
         row = QHBoxLayout(self.line)
         row.setContentsMargins(0, 0, 0, 0)
         row.setSpacing(6)
+        row.addWidget(self.next_label)
         row.addLayout(models)
         for widget in (self.minutes, self.settings, self.button, self.pause, self.export):
             row.addWidget(widget)
@@ -169,17 +174,23 @@ class TrainControls(QWidget):
         """Show what each kind of model is for, or its name only."""
         self.unet.setText(self.tr("UNet: segmentation") if on else "UNet")
         self.resnet.setText(self.tr("ResNet: classification") if on else "ResNet")
+        self.good.setText(self.tr("Good images: anomalies") if on else self.tr("Good images"))
 
     def add_line(self, line: QWidget) -> None:
-        """Add a line of another package below the others."""
+        """Add a line of another package below the others, with a control of the training."""
+        self._lines.append(line)
         self.layout().addWidget(line, 2, 0, 1, 2)
 
     @property
     def model(self) -> str:
-        return "resnet" if self.resnet.isChecked() else "unet"
+        return next((model for model, button in self.models.items() if button.isChecked()), "unet")
 
     def set_model(self, model: str) -> None:
-        (self.resnet if model == "resnet" else self.unet).setChecked(True)
+        self.models[model].setChecked(True)
+
+    def _model_chosen(self, *_: object) -> None:
+        self.minutes.setVisible(self.model != "good")  # takes as long as the images need
+        self.changed.emit()
 
     def values(self) -> tuple[str, float, str]:
         """Return model, minutes and device."""
@@ -190,21 +201,29 @@ class TrainControls(QWidget):
         self.minutes.setValue(minutes)
         self.device.setCurrentIndex(max(0, self.device.findData(device)))
 
-    def show_state(self, state: str, reason: str, *, paused: bool = False, can_pause: bool = False) -> None:
-        """Update the controls. state: one of _STATES. reason: why training can neither start nor stop, or ""."""
+    def show_state(
+        self, state: str, reason: str, *, paused: bool = False, can_pause: bool = False, watched: bool = False
+    ) -> None:
+        """Update the controls. state: one of _STATES. reason: why training can neither start nor stop, or "".
+
+        watched: the training is that of another window, so that it is shown without controls.
+        """
         self.guard.follow("training", state != "idle")
         self._state, self._running, self._paused = state, state != "idle", paused
-        self.pause.setVisible(state in ("running", "stopping"))
+        for widget in (self.button, *self._lines):
+            widget.setVisible(not watched)
+        self.pause.setVisible(state in ("running", "stopping") and not watched)
         self.pause.setEnabled(can_pause)
         name = self.tr("Resume training") if paused else self.tr("Pause training")
         set_key_tip(self.pause, name, "pause")
         self.pause.setAccessibleName(name)
         self._show_text()
-        tip = self.tr("Stop training and keep the best model") if self._running else self.tr("Start training")
+        stop = self.tr("Stop") if self.model == "good" else self.tr("Stop training and keep the best model")
+        tip = stop if self._running else self.tr("Start training")
         set_key_tip(self.button, tip, "train")
         set_disabled_reason(self.button, reason)
         self.button.setEnabled(not reason and state != "stopping")
-        for widget in (self.unet, self.resnet, self.minutes, self.device):
+        for widget in (*self.models.values(), self.minutes, self.device):
             widget.setEnabled(not self._running)
         self._update_button()
 
@@ -214,7 +233,7 @@ class TrainControls(QWidget):
         self._show_text()
 
     def _show_text(self) -> None:
-        stop = self.tr("Stop") if self._short else self.tr("Stop and keep best model")
+        stop = self.tr("Stop") if self._short or self.model == "good" else self.tr("Stop and keep best model")
         texts = self.tr("Train"), self.tr("Cancel"), stop, self.tr("Stopping…")
         self.button.setText(texts[_STATES.index(self._state)])
 
@@ -238,18 +257,20 @@ class TrainControls(QWidget):
             self.bar.setValue(round(1000 * share))
             self.bar.setUpdatesEnabled(True)
 
-    def show_export(self, possible: bool, busy: bool) -> None:
+    def show_export(self, possible: bool, busy: bool, model: str) -> None:
+        """Update the export button. model: name of the model in use, "" without one."""
         self.guard.follow("export", busy)
         self.export.setEnabled(possible or busy)
-        reason = "" if possible else self.tr("Train a model first")
+        reason = "" if possible else self.tr("The project is read-only") if model else self.tr("Train a model first")
         set_disabled_reason(self.choices, self.tr("The model is being exported") if busy else reason)
-        self.export.setText(self.tr("Cancel export") if busy else self.tr("Export model"))
+        name = self.tr("Export {model}").format(model=model) if model else self.tr("Export model")
+        self.export.setText(self.tr("Cancel export") if busy else name)
         if busy:
             tip = self.tr("Cancel the export and delete incomplete files")
         elif possible:
             tip = self.tr("Export a folder that runs without Defect Workbench and gives the same results")
         else:
-            tip = self.tr("Train a model first, then export it")
+            tip = reason
         set_key_tip(self.export, tip, "" if busy else "export")
 
     def _update_button(self) -> None:

@@ -47,16 +47,17 @@ class RunSelector(QComboBox):
         super().__init__(parent)
         self._session, self._training, self._run_list = session, training, run_list
         self._default_requested = False  # show the default run once the runs are listed
-        self.setAccessibleName(self.tr("Runs"))
+        self.setAccessibleName(self.tr("Curves of"))
         self.setContextMenuPolicy(Qt.ContextMenuPolicy.ActionsContextMenu)
-        self.setToolTip(self.tr("Shown run. The run that you select is used for predictions, evaluation and export."))
+        self.setToolTip(self.tr("Run whose curves are shown. The model in use is chosen at the top of the window."))
+        self.setObjectName("flat")
         self.setMinimumWidth(_LEAST)
         self.setSizeAdjustPolicy(QComboBox.SizeAdjustPolicy.AdjustToContents)
-        self.activated.connect(self._select_run)
+        self.activated.connect(self._show_run)
         run_list.listed.connect(self.refresh)
 
     def show_default(self) -> None:
-        """Show the run to predict with, or else the newest one, as soon as the runs are listed."""
+        """Show the model in use, or else the newest run, as soon as the runs are listed."""
         self._default_requested = True
         self._run_list.refresh()
 
@@ -76,21 +77,13 @@ class RunSelector(QComboBox):
         self.setMinimumWidth(min(max([_LEAST, *(name + _ARROW for name in names)]), _MOST))
         self.setPlaceholderText(self.tr("Earlier runs"))
         self.setCurrentIndex(self.findData(shown.name) if shown is not None else -1)
-        self.setVisible(bool(lines))
         self.blockSignals(False)
         if self._default_requested and lines:
             self._default_requested = False
             if not self._training.busy and shown is None:
-                default = self._run_list.default()
-                self._show_run(0 if default is None else max(0, self.findData(default.name)))
+                used = self._run_list.in_use
+                self._show_run(0 if used is None else max(0, self.findData(used.name)))
         self.relisted.emit()
-
-    def _select_run(self, index: int) -> None:
-        """Show the run that the user selected, and use it for predictions, evaluation and export."""
-        project = self._session.project
-        if project is not None and not self._training.busy:
-            self._run_list.selected = Run(project.root / "runs" / self.itemData(index))
-        self._show_run(index)
 
     def _show_run(self, index: int) -> None:
         project = self._session.project
@@ -187,7 +180,6 @@ class PanelFolding(QObject):
         session: Session,
         training: TrainingControl,
         run_list: RunList,
-        runs: RunSelector,
     ) -> None:
         super().__init__(heading)
         self._heading, self._training, self._run_list = heading, training, run_list
@@ -198,7 +190,6 @@ class PanelFolding(QObject):
         session.project_opened.connect(self._project_opened)
         session.image_opened.connect(self._image_opened)
         training.state_changed.connect(self._training_changed)
-        runs.activated.connect(self._open)
         run_list.compared_changed.connect(self._compared_changed)
         self._busy = training.busy
 
@@ -224,13 +215,9 @@ class PanelFolding(QObject):
         if self._automatic and not self._training.busy:
             self._set_open(False, automatic=False)
 
-    def _open(self, _: object = None) -> None:
-        """Show the curves that were asked for."""
-        self._set_open(True, automatic=False)
-
     def _compared_changed(self) -> None:
         if self._run_list.compared:
-            self._open()
+            self._set_open(True, automatic=False)
 
 
 class TrainingHeader(QWidget):
@@ -253,6 +240,8 @@ class TrainingHeader(QWidget):
         self.heading = QPushButton(self.tr("Training"), objectName="section", checkable=True, checked=True)
         set_key_tip(self.heading, self.tr("Collapse or expand the training panel"), "panel_training")
         self.runs = RunSelector(session, training, run_list)
+        self.runs_label = QLabel(self.tr("Curves of:"), objectName="muted")
+        self.runs_label.setBuddy(self.runs)
         self.compare_menu = RunCompareMenu(run_list, self)
         self.compare_menu.chosen.connect(run_list.compare)
         self.compare_button = QToolButton(icon=style.icon("compare", "muted"))
@@ -265,10 +254,22 @@ class TrainingHeader(QWidget):
         row.addWidget(self.heading)
         row.addWidget(controls.line)
         row.addWidget(result, 1)
+        self._space = QWidget()  # in place of the result while the panel is folded
+        row.addWidget(self._space, 1)
+        row.addWidget(self.runs_label)
         row.addWidget(self.runs)
         row.addWidget(self.compare_button)
         self.heading.toggled.connect(self._update_heading)
         self._update_heading()
+
+    def show_curve_choice(self) -> None:
+        """Show what belongs to the curves beside them only, so that a folded panel names no run."""
+        expanded = self.heading.isChecked()
+        self._result.setVisible(expanded)
+        self._space.setVisible(not expanded)
+        for widget in (self.runs_label, self.runs):
+            widget.setVisible(expanded and self.runs.count() > 0)
+        self.compare_button.setVisible(expanded and self.can_compare())
 
     def minimumSizeHint(self) -> QSize:
         return QSize(0, super().minimumSizeHint().height())
@@ -291,3 +292,4 @@ class TrainingHeader(QWidget):
     def _update_heading(self) -> None:
         icon = "chevron-down" if self.heading.isChecked() else "chevron-up"
         self.heading.setIcon(self._style.icon(icon, "muted"))
+        self.show_curve_choice()

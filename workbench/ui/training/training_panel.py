@@ -7,12 +7,14 @@ from PySide6.QtGui import QShowEvent
 from PySide6.QtWidgets import QHBoxLayout, QVBoxLayout, QWidget
 
 from workbench.core.runs.events import Event, Failed, Finished, Progress, Step
+from workbench.core.runs.export_options import ExportOptions
 from workbench.core.runs.run import Run
 from workbench.session.session import Session
-from workbench.session.training.export_job import ExportJob
 from workbench.session.training.saved_overrides import SavedOverrides
 from workbench.session.training.shown_runs import RunList, RunMonitor
+from workbench.session.training.trainer_thread import ExportJob
 from workbench.session.training.training_control import TrainingControl
+from workbench.ui.text import formatting
 from workbench.ui.text.run_texts import export_text, hint_text, progress_texts, reason_not_to_train
 from workbench.ui.training.run_dashboard import RunDashboard
 from workbench.ui.training.train_controls import TrainControls
@@ -24,7 +26,7 @@ class TrainingPanel(QWidget):
     """Panel that controls training and export; `view` shows the run."""
 
     recovered = Signal()  # earlier messages about the run are obsolete
-    export_requested = Signal(object)  # Run
+    export_requested = Signal(object, object)  # Run, ExportOptions
     changed = Signal()  # available actions have changed
 
     def __init__(
@@ -65,7 +67,7 @@ class TrainingPanel(QWidget):
         for signal in (training.recalled, training.state_changed, exporter.state_changed, session.images_listed):
             signal.connect(self.refresh)
         session.rows_changed.connect(self._refresh_hint)
-        self._folding = PanelFolding(self.heading, session, training, run_list, self.runs)
+        self._folding = PanelFolding(self.heading, session, training, run_list)
         self._fit()
         if training.run is None:
             self.reset()
@@ -92,7 +94,7 @@ class TrainingPanel(QWidget):
         return self._training.run
 
     def toggle(self) -> None:
-        """Start or stop training."""
+        """Start or stop training, unless the project is read-only."""
         if self._training.busy:
             self._training.stop()
         elif self._session.writable:
@@ -114,7 +116,7 @@ class TrainingPanel(QWidget):
         if self._exporter.running:
             self._exporter.cancel()
         elif run is not None:
-            self.export_requested.emit(run)
+            self.export_requested.emit(run, ExportOptions())
 
     def choose_export(self) -> None:
         """Ask for the export options, then export the run in use."""
@@ -124,7 +126,7 @@ class TrainingPanel(QWidget):
         if run is None or not self.can_choose_export():
             return
         dialog = ExportOptionsDialog(run.settings().model, self._exporter.options, self)
-        dialog.chosen.connect(lambda options: self._exporter.start(run, options=options))
+        dialog.chosen.connect(lambda options: self.export_requested.emit(run, options))
         dialog.open()
 
     def can_train(self) -> bool:
@@ -133,7 +135,8 @@ class TrainingPanel(QWidget):
     def can_pause(self) -> bool:
         """Return True before the last step is done; the short work after it cannot be paused."""
         training = self._training
-        return training.running and not training.stopping and (training.progress.steps < 1 or training.paused)
+        working = training.running and training.controllable and not training.stopping
+        return working and (training.progress.steps < 1 or training.paused)
 
     def is_paused(self) -> bool:
         return self._training.paused
@@ -156,6 +159,10 @@ class TrainingPanel(QWidget):
 
     def make_curves(self) -> None:
         self.view.make_curves()
+
+    def _model_to_export(self) -> str:
+        run = self._run_list.in_use
+        return formatting.short_run_name(run) if run is not None else ""
 
     def fold(self) -> None:
         self.heading.toggle()
@@ -191,7 +198,7 @@ class TrainingPanel(QWidget):
         self.controls.show_progress(share, *texts)
 
     def reset(self) -> None:
-        """Show the default run of the project."""
+        """Show the curves of the model in use."""
         self.view.clear()
         self.runs.show_default()
         self.refresh()
@@ -211,9 +218,10 @@ class TrainingPanel(QWidget):
         self.view.set_live(training.running, health_hidden=state in texts)
         self._refresh_hint()
         reason = reason_not_to_train(self._session, self._training)
-        self.controls.show_state(state, reason, paused=training.paused, can_pause=self.can_pause())
-        self.header.compare_button.setVisible(self.can_compare())
-        self.controls.show_export(self.can_export(), self._exporter.running)
+        watched = training.busy and not training.controllable  # the training of another window
+        self.controls.show_state(state, reason, paused=training.paused, can_pause=self.can_pause(), watched=watched)
+        self.header.show_curve_choice()
+        self.controls.show_export(self.can_export(), self._exporter.running, self._model_to_export())
         self._refresh_progress()
         self.changed.emit()
 

@@ -10,11 +10,11 @@ from PySide6.QtCore import QEvent, QMimeData, QObject, Qt, Signal
 from PySide6.QtWidgets import QLineEdit, QWidget
 
 from workbench.core.images.image_files import IMAGE_SUFFIXES
-from workbench.session.index_worker import left_out_reason
+from workbench.session.image_list import left_out_reason
 
 _TEXT_SUFFIXES = (".json", ".xml", ".csv", ".tsv", ".yaml", ".yml")
 LABEL_SUFFIXES = (".zip", *_TEXT_SUFFIXES, ".txt")
-LeftOut = list[tuple[str, str]]  # names, and reasons as in `index_worker.Added`
+LeftOut = list[tuple[str, str]]  # names, and reasons as in `image_list.Added`
 
 
 class FileDropFilter(QObject):

@@ -9,13 +9,31 @@ from typing import Generic, TypeVar
 
 from PySide6.QtCore import QAbstractListModel, QModelIndex, QObject, QPersistentModelIndex, QRect, QRectF, QSize, Qt
 from PySide6.QtGui import QColor, QPainter, QPainterPath, QPen
-from PySide6.QtWidgets import QStyle, QStyleOptionViewItem
+from PySide6.QtWidgets import QHeaderView, QStyle, QStyleOptionViewItem, QTableView
 
 from workbench.ui.widgets.theme import Theme
 
 ItemRole = Qt.ItemDataRole.UserRole  # the item itself
 Item = TypeVar("Item")
 _Index = QModelIndex | QPersistentModelIndex
+
+
+def show_as_rows(table: QTableView, name: str, *, stretch: int) -> None:
+    """Show a table as a list of read-only rows, which are selected as a whole.
+
+    name: of the table, for screen readers. stretch: number of the column that gets the remaining width.
+    """
+    table.setObjectName("rows")
+    table.setAccessibleName(name)
+    table.setEditTriggers(QTableView.EditTrigger.NoEditTriggers)
+    table.setSelectionBehavior(QTableView.SelectionBehavior.SelectRows)
+    table.setTabKeyNavigation(False)
+    table.setShowGrid(False)
+    table.setWordWrap(False)
+    table.setCornerButtonEnabled(False)
+    table.verticalHeader().hide()
+    table.horizontalHeader().setHighlightSections(False)
+    table.horizontalHeader().setSectionResizeMode(stretch, QHeaderView.ResizeMode.Stretch)
 
 
 def state_color(option: QStyleOptionViewItem, idle: str = "") -> str:

@@ -11,16 +11,15 @@ from PySide6.QtCore import QEvent, QObject, QPoint, QPropertyAnimation, Qt, QTim
 from PySide6.QtWidgets import (
     QFrame,
     QGraphicsOpacityEffect,
-    QHBoxLayout,
     QLabel,
     QPushButton,
     QToolButton,
-    QVBoxLayout,
     QWidget,
 )
 
 from workbench.ui.shortcuts import with_key
 from workbench.ui.text.formatting import problem_text
+from workbench.ui.widgets.box_layouts import in_column, in_row
 from workbench.ui.widgets.text_labels import IconLabel
 from workbench.ui.widgets.theme import ThemeManager
 
@@ -48,9 +47,7 @@ class MessageBar(QWidget):
         self._place = QTimer(self, singleShot=True, interval=0)  # once the layout is complete
         self._place.timeout.connect(self._update_geometry)
         self._areas: Callable[[], Sequence[QWidget]] = tuple
-        self._column = QVBoxLayout(self)
-        self._column.setContentsMargins(0, 0, 0, 0)
-        self._column.setSpacing(6)
+        self._column = in_column(owner=self, margins=0, spacing=6)
         self.shown: list[BarMessage] = []
         self.hide()
 
@@ -173,22 +170,17 @@ class BarMessage(QFrame):
         self.setObjectName("message")
         self.setProperty("kind", kind)
         self.setAccessibleName(self.full_text)
-        row = QHBoxLayout(self)
-        row.setContentsMargins(10, 7, 6, 7)
-        row.setSpacing(10)
-        row.addWidget(IconLabel(style.icon(*_ICONS[kind]), 20))
-        texts = QVBoxLayout()
-        texts.setSpacing(1)
+        texts = in_column(spacing=1)
         for name, content in (("messageText", text), ("advice", advice)):
             if content:
-                label = QLabel(content)
-                label.setObjectName(name)
-                label.setWordWrap(True)
+                label = QLabel(content, objectName=name, wordWrap=True)
                 label.setTextFormat(Qt.TextFormat.PlainText)  # the text may quote a file
                 label.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse)
                 texts.addWidget(label)
                 self._labels[name] = label
-        row.addLayout(texts, 1)
+        row = in_row(
+            IconLabel(style.icon(*_ICONS[kind]), 20), (texts, 1), owner=self, margins=(10, 7, 6, 7), spacing=10
+        )
         self._row = row
         self.close_button = QToolButton(icon=style.icon("close", "muted"))
         self.close_button.setToolTip(with_key(self.tr("Close message"), "cancel"))
@@ -197,8 +189,7 @@ class BarMessage(QFrame):
 
     def start_timer(self, on_end: Callable[[], None]) -> None:
         """Fade the message out after some time without the pointer over it, then call `on_end`."""
-        self._timer = QTimer(self, singleShot=True, interval=_TIMEOUT)
-        self._timer.timeout.connect(lambda: self._fade(on_end))
+        self._timer = QTimer(self, singleShot=True, interval=_TIMEOUT, timeout=lambda: self._fade(on_end))
         self._timer.start()
 
     def _fade(self, on_end: Callable[[], None]) -> None:
@@ -232,6 +223,5 @@ class BarMessage(QFrame):
         return True
 
     def add_button(self, text: str, callback: Callable[[], None]) -> None:
-        button = QPushButton(text)
-        button.clicked.connect(lambda: callback())
+        button = QPushButton(text, clicked=lambda: callback())
         self._row.insertWidget(self._row.count() - 1, button, 0, Qt.AlignmentFlag.AlignVCenter)

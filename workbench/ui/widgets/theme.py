@@ -22,7 +22,7 @@ from PySide6.QtWidgets import QApplication
 from shiboken6 import isValid
 
 from workbench.core import resources
-from workbench.inference.io.atomic_write import write_atomic
+from workbench.inference.io.file_access import write_atomic
 
 NAMES = ("dark", "light")
 # Language -> fonts with its characters on Windows, macOS and Linux.

@@ -5,8 +5,7 @@ from __future__ import annotations
 import cv2
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
 from tests.core.geometry.selection.selections import everywhere, flooded
 from workbench.core.geometry.drawing import Paint, Rect, draw_region, draw_segment

@@ -5,13 +5,13 @@ from __future__ import annotations
 import cv2
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
 from tests.core.geometry.selection.selections import everywhere, flooded
 from workbench.core.geometry.drawing import Rect
 from workbench.core.geometry.selection import (
     Selection,
+    ellipse,
     encircle,
     fill_holes,
     grow,
@@ -22,8 +22,7 @@ from workbench.core.geometry.selection import (
     smooth,
     with_outline,
 )
-from workbench.core.geometry.selection.region_measurements import thinned
-from workbench.core.geometry.selection.region_operations import MAX_CORNERS
+from workbench.core.geometry.selection.region_operations import MAX_CORNERS, thinned
 
 
 def selected(inside, x=0, y=0):
@@ -252,3 +251,19 @@ def test_outline_beyond_the_image_is_clipped():
     moved = [(x - 200, y) if i == 0 else (x, y) for i, (x, y) in enumerate(points)]
     result = with_outline(region, points, moved, SHAPE)
     assert result.rect.x >= 0 and result.rect.x + result.rect.width <= SHAPE[1]
+
+
+place, length = st.integers(-20, 40), st.integers(1, 45)
+
+
+@settings(max_examples=60, deadline=None)
+@given(place, place, length, length)
+def test_an_ellipse_equals_its_definition_clipped_at_the_border(x, y, width, height):
+    rows, columns = np.mgrid[:30, :33] + 0.5
+    across, up = (columns - x - width / 2) * 2 / width, (rows - y - height / 2) * 2 / height
+    inside = across**2 + up**2 <= 1 + 1e-9
+    if min(width, height) <= 2:
+        inside = (np.abs(across) <= 1) & (np.abs(up) <= 1)
+    found = ellipse(Rect(x, y, width, height), (30, 33)).within(Rect(0, 0, 33, 30))
+    differs = found != inside
+    assert not (differs & (np.abs(across**2 + up**2 - 1) > 1e-6)).any()

@@ -6,12 +6,10 @@ from heapq import heappop, heappush
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
 from tests.core.geometry.selection.selections import everywhere
-from workbench.core.geometry.drawing import Rect
-from workbench.core.geometry.polygons import polygon_inside
+from workbench.core.geometry.drawing import Rect, polygon_inside
 from workbench.core.geometry.selection import CrackTracer, IntelligentScissors, close_outline, trace_crack
 from workbench.core.geometry.selection.shortest_paths import MAX_SEARCH_PIXELS, CheapestPaths, ShortestPathSearch
 from workbench.inference.io.image_io import read_image

@@ -7,8 +7,7 @@ import json
 import numpy as np
 import pytest
 import yaml
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 from PIL import Image
 
 from workbench.core.geometry.drawing import Rect

@@ -18,7 +18,7 @@ from workbench.core.project import annotation
 from workbench.core.project.formats.text_files import guess
 from workbench.core.project.importing import import_labels
 from workbench.core.project.project import Project
-from workbench.core.project.project_file import is_project
+from workbench.core.project.project_json import is_project
 
 WIDTH, HEIGHT = SIZE
 SQUARE = [[4, 4], [12, 4], [12, 12], [4, 12]]

@@ -6,20 +6,28 @@ covers [0, 1) x [0, 1). Computation time depends on the size of the selection, n
 
 from workbench.core.geometry.selection.box_cut import box_cut
 from workbench.core.geometry.selection.crack_tracer import NO_CRACK, Crack, CrackTracer, trace_crack
-from workbench.core.geometry.selection.intelligent_scissors import IntelligentScissors, close_outline
-from workbench.core.geometry.selection.lightness import GrayLevels, levels_of
-from workbench.core.geometry.selection.pixel_selection import EMPTY, Point, Selection, around, ellipse
-from workbench.core.geometry.selection.region_measurements import Measures, measures
+from workbench.core.geometry.selection.pixel_selection import (
+    EMPTY,
+    GrayLevels,
+    Point,
+    Selection,
+    around,
+    ellipse,
+    levels_of,
+)
 from workbench.core.geometry.selection.region_operations import (
+    Measures,
     encircle,
     fill_holes,
     grow,
+    measures,
     outline_of,
     region_at,
     shrink,
     smooth,
     with_outline,
 )
+from workbench.core.geometry.selection.shortest_paths import IntelligentScissors, close_outline
 from workbench.core.geometry.selection.tone_selection import (
     LIVE,
     MAX_PIXELS,

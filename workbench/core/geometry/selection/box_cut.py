@@ -13,8 +13,16 @@ from dataclasses import dataclass
 import numpy as np
 
 from workbench.core.geometry.drawing import Rect
-from workbench.core.geometry.selection.lightness import GrayLevels, levels_of, reduced, tones
-from workbench.core.geometry.selection.pixel_selection import EMPTY, Point, Selection, padded
+from workbench.core.geometry.selection.pixel_selection import (
+    EMPTY,
+    GrayLevels,
+    Point,
+    Selection,
+    levels_of,
+    padded,
+    reduced,
+    tones,
+)
 from workbench.inference.io.opencv import cv2
 from workbench.inference.io.tiff_regions import ImageArray
 

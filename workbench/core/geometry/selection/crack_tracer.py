@@ -8,8 +8,17 @@ from typing import Literal
 import numpy as np
 
 from workbench.core.geometry.drawing import NOTHING, Rect
-from workbench.core.geometry.selection.lightness import GrayLevels, levels_of, lightness
-from workbench.core.geometry.selection.pixel_selection import EMPTY, Point, Selection, around, padded, pixel_at
+from workbench.core.geometry.selection.pixel_selection import (
+    EMPTY,
+    GrayLevels,
+    Point,
+    Selection,
+    around,
+    levels_of,
+    lightness,
+    padded,
+    pixel_at,
+)
 from workbench.core.geometry.selection.shortest_paths import ShortestPathSearch, cost_of, ridges
 from workbench.inference.io.opencv import cv2
 

@@ -8,8 +8,18 @@ from dataclasses import dataclass
 import numpy as np
 
 from workbench.core.geometry.drawing import Paint, Rect, draw_segment, segment_rect
-from workbench.core.geometry.selection.lightness import GrayLevels, difference, levels_of, tone_at, tones
-from workbench.core.geometry.selection.pixel_selection import EMPTY, Point, Selection, padded, pixel_at
+from workbench.core.geometry.selection.pixel_selection import (
+    EMPTY,
+    GrayLevels,
+    Point,
+    Selection,
+    difference,
+    levels_of,
+    padded,
+    pixel_at,
+    tone_at,
+    tones,
+)
 from workbench.core.geometry.selection.region_operations import connected, fill_holes, smooth
 from workbench.inference.io.opencv import cv2
 

@@ -23,7 +23,7 @@ from workbench.core.project.project import Project
 from workbench.core.project.sources import walk
 from workbench.inference.io.image_io import IMAGE_SUFFIXES
 from workbench.inference.io.json_io import JsonError
-from workbench.inference.io.natural_order import natural_key
+from workbench.inference.text_safety import natural_key
 
 # Names of folders, and words in names, that describe the kind of content only, not the part or the defect. They are
 # in the form of `normalized_name`: without accents.

@@ -39,7 +39,7 @@ from workbench.core.project.formats.shapes import Shape, filled_runs, pairs, rot
 from workbench.core.project.formats.text_files import json_files, load, text_lines, texts, xml_root
 from workbench.core.project.storage import write_text
 from workbench.inference.io.json_io import parse_json
-from workbench.inference.io.natural_order import natural_key
+from workbench.inference.text_safety import natural_key
 
 _KINDS = {"polygon": "polygon", "polyline": "line", "points": "point", "mask": "bitmap"}
 _SUBSETS = {"train": "train", "validation": "val", "val": "val", "test": "test"}

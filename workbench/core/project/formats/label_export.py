@@ -17,7 +17,6 @@ import numpy as np
 
 from workbench.core.geometry.drawing import Rect
 from workbench.core.images.image_files import copy_upright
-from workbench.core.names import is_text, numbered_names
 from workbench.core.problems import CannotWrite, ImageBroken
 from workbench.core.project import annotation
 from workbench.core.project.formats.base import comparable, is_good, suffix_of, without_suffix
@@ -26,6 +25,7 @@ from workbench.core.project.formats.original_names import FILE, ExportedFile, Ex
 from workbench.core.project.formats.shape_labels import BACKGROUND, IGNORE
 from workbench.core.project.project import DONT_CARE, NOT_LABELED, Project
 from workbench.core.project.storage import write_json, write_text
+from workbench.core.text_patterns import is_text, numbered_names
 from workbench.inference.io.image_io import ReadError
 from workbench.inference.io.opencv import cv2
 

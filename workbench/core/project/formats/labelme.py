@@ -15,7 +15,6 @@ from typing import Any
 import numpy as np
 
 from workbench.core.messages import Message
-from workbench.core.names import as_text, is_text
 from workbench.core.project.formats.base import FileTree, UnreadableLabel
 from workbench.core.project.formats.label_export import (
     ExportedImage,
@@ -31,6 +30,7 @@ from workbench.core.project.formats.shapes import Shape, checked, decoded_image
 from workbench.core.project.formats.text_files import LARGEST, json_files, load
 from workbench.core.project.project import DONT_CARE
 from workbench.core.project.storage import write_json
+from workbench.core.text_patterns import as_text, is_text
 from workbench.inference.io.opencv import cv2
 
 _KINDS = {

@@ -22,11 +22,11 @@ from workbench.core.images.image_files import image_size
 from workbench.core.messages import Message
 from workbench.core.problems import Problem
 from workbench.core.project.formats.base import FileTree, UnreadableLabel, reason, suffix_of
-from workbench.inference.io import size_limits
+from workbench.inference.io import image_io
+from workbench.inference.io.file_access import open_regular
 from workbench.inference.io.image_io import ReadError, read_image
 from workbench.inference.io.json_io import read_file
 from workbench.inference.io.opencv import cv2
-from workbench.inference.io.regular_files import open_regular
 
 ARRAY_SUFFIXES = (".npy", ".npz", ".mat")
 _LOSSY_TIFF = {
@@ -133,7 +133,7 @@ def _pixels(path: Path, size: tuple[int, int] | None) -> tuple[np.ndarray, np.nd
         # Pillow holds colors in four bytes, a JPEG's coefficients in two each, and returns the values in two steps.
         held = (4 if channels > 1 else depth) * (2 if mode in ("LA", "PA") else 1) + 2 * depth * channels
         held += 2 * channels if file.format == "JPEG" else 0
-        too_large = size_limits.size_problem(width, height, width * height * channels, depth, width * height * held)
+        too_large = image_io.size_problem(width, height, width * height * channels, depth, width * height * held)
         if too_large:
             raise UnreadableLabel(too_large)
         if mode not in _MODES:
@@ -261,9 +261,7 @@ def _from_archive(path: Path) -> np.ndarray:
 def _check_size(shape: tuple[int, ...], dtype: np.dtype) -> None:
     sides = sorted(shape)[-2:] if len(shape) > 1 else (1, 1)
     count = int(np.prod(shape, dtype=object))
-    too_large = size_limits.size_problem(
-        sides[1], sides[0], count, dtype.itemsize, count * (dtype.itemsize + _ID_BYTES)
-    )
+    too_large = image_io.size_problem(sides[1], sides[0], count, dtype.itemsize, count * (dtype.itemsize + _ID_BYTES))
     if too_large:
         raise UnreadableLabel(too_large)
 

@@ -29,7 +29,7 @@ from workbench.core.project.formats.mask_names import (
     words_of,
 )
 from workbench.inference.io.image_io import IMAGE_SUFFIXES
-from workbench.inference.io.natural_order import natural_key
+from workbench.inference.text_safety import natural_key
 
 __all__ = ["Pairing", "is_in_mask_folder", "masks_beside_images", "name_after", "pair", "spellings"]
 

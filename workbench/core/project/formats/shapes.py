@@ -10,11 +10,10 @@ from typing import Any
 
 import numpy as np
 
-from workbench.core.geometry.drawing import Paint, Rect, draw_region, draw_segment
-from workbench.core.geometry.polygons import draw_polygon, polygon_rect
+from workbench.core.geometry.drawing import Paint, Rect, draw_polygon, draw_region, draw_segment, polygon_rect
 from workbench.core.messages import Message
 from workbench.core.project.formats.base import UnreadableLabel
-from workbench.inference.io import size_limits
+from workbench.inference.io import image_io
 from workbench.inference.io.opencv import cv2
 
 LINE_RADIUS = 1.5  # pixels; a line has no width of its own and is drawn three pixels wide
@@ -123,7 +122,7 @@ def decoded_image(data: bytes, mode: str) -> np.ndarray:
 
     try:
         with Image.open(io.BytesIO(data)) as file:
-            too_large = size_limits.size_problem(file.width, file.height, file.width * file.height)
+            too_large = image_io.size_problem(file.width, file.height, file.width * file.height)
             if too_large:
                 raise UnreadableLabel(too_large)
             return np.array(file.convert(mode))

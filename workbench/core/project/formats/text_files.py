@@ -13,8 +13,8 @@ from xml.etree.ElementTree import Element, ParseError
 
 from workbench.core.messages import Message
 from workbench.core.project.formats.base import FileTree, UnreadableLabel, reason
+from workbench.inference.io.file_access import open_regular
 from workbench.inference.io.json_io import parse_json, read_file
-from workbench.inference.io.regular_files import open_regular
 
 LARGEST = 1 << 30  # bytes of a label file, which may embed its image
 LARGEST_SET = 256 << 20  # bytes of a label file of many images, which needs about 15 times its size in memory

@@ -27,8 +27,8 @@ from workbench.core.geometry.selection import (
 )
 from workbench.core.project.project import MAX_CLASS_ID
 from workbench.ui.canvas.interactor import PointerEvent
-from workbench.ui.canvas.tools.brush_tools import Brush
 from workbench.ui.canvas.tools.image_context import ERASING
+from workbench.ui.canvas.tools.shape_tools import Brush
 from workbench.ui.canvas.tools.tool_base import RegionChooser, Tool, bounds, outline
 from workbench.ui.canvas.tools.tool_context import ToolContext
 

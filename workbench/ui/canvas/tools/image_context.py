@@ -14,7 +14,7 @@ from workbench.core.problems import Problem
 from workbench.core.project.project import BACKGROUND, DONT_CARE
 from workbench.session.session import Session
 from workbench.session.tasks import TaskRunner, ignore_failure
-from workbench.ui.canvas.canvas_content import CanvasContent
+from workbench.ui.canvas.layers.canvas_scene import CanvasContent
 from workbench.ui.canvas.layers.view_state import ViewState
 from workbench.ui.canvas.scene_renderer import SceneRenderer
 from workbench.ui.canvas.tools.tool_options import ToolOptions

@@ -23,7 +23,7 @@ from workbench.core.geometry.selection import (
 )
 from workbench.core.project.project import BACKGROUND, MAX_CLASS_ID
 from workbench.ui.canvas.interactor import PointerEvent
-from workbench.ui.canvas.layers.selection_preview import SelectionPreview
+from workbench.ui.canvas.layers.suggestion_layer import SelectionPreview
 from workbench.ui.canvas.tools.image_context import ERASING
 from workbench.ui.canvas.tools.tool_base import Tool
 from workbench.ui.canvas.tools.tool_context import ToolContext

@@ -12,7 +12,7 @@ from workbench.core.geometry.selection import Point, Selection, grow, shrink
 from workbench.core.suggestions.suggestions import Suggestion
 from workbench.ui.canvas.interactor import Interactor
 from workbench.ui.canvas.layers.canvas_scene import CanvasScene
-from workbench.ui.canvas.layers.selection_preview import SelectionPreview
+from workbench.ui.canvas.layers.suggestion_layer import SelectionPreview
 from workbench.ui.canvas.tools.image_context import ImageContext
 from workbench.ui.text import formatting
 

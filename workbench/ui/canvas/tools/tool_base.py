@@ -13,7 +13,7 @@ from PySide6.QtGui import QColor, QKeyEvent, QPainter, QPen, QPixmap, QPolygonF
 from workbench.core.geometry.drawing import Rect
 from workbench.core.geometry.selection import Point, Selection
 from workbench.ui.canvas.interactor import Interactor, PointerEvent
-from workbench.ui.canvas.layers.selection_preview import SelectionPreview
+from workbench.ui.canvas.layers.suggestion_layer import SelectionPreview
 from workbench.ui.canvas.layers.view_state import ViewState
 from workbench.ui.canvas.tools.tool_context import ToolContext
 

@@ -10,8 +10,7 @@ from dataclasses import dataclass
 from workbench.core.geometry.selection import EMPTY, Selection
 from workbench.session.click_segmentation import ClickSegmentation
 from workbench.session.session import Session
-from workbench.ui.canvas.canvas_content import CanvasContent
-from workbench.ui.canvas.layers.canvas_scene import CanvasScene
+from workbench.ui.canvas.layers.canvas_scene import CanvasContent, CanvasScene
 from workbench.ui.canvas.layers.view_state import ViewState
 from workbench.ui.canvas.scene_renderer import SceneRenderer
 from workbench.ui.canvas.tools.image_context import ImageContext, ToolTasks

@@ -7,12 +7,19 @@ from dataclasses import dataclass
 from PySide6.QtCore import QT_TRANSLATE_NOOP, QCoreApplication
 
 from workbench.ui.canvas.tools.area_tools import FillHolesTool, FillTool, ThresholdTool, WandTool
-from workbench.ui.canvas.tools.box_segmentation_tool import BoxSegmentationTool
-from workbench.ui.canvas.tools.brush_tools import BackgroundBrush, Brush, Eraser, IgnoreBrush
-from workbench.ui.canvas.tools.click_tool import ClickTool
+from workbench.ui.canvas.tools.click_tool import BoxSegmentationTool, ClickTool
 from workbench.ui.canvas.tools.polygon_tool import PolygonTool
 from workbench.ui.canvas.tools.region_tool import RegionTool
-from workbench.ui.canvas.tools.shape_tools import EllipseTool, LassoTool, RectangleTool, SuggestionTool
+from workbench.ui.canvas.tools.shape_tools import (
+    BackgroundBrush,
+    Brush,
+    EllipseTool,
+    Eraser,
+    IgnoreBrush,
+    LassoTool,
+    RectangleTool,
+    SuggestionTool,
+)
 from workbench.ui.canvas.tools.tool_base import Tool
 from workbench.ui.canvas.tools.tracing_tools import CrackTool, ScissorsTool
 
