@@ -22,13 +22,7 @@ from workbench.core.images.image_files import image_size, read_displayed, thumbn
 from workbench.core.messages import Message
 from workbench.core.project import annotation, import_journal
 from workbench.core.project.file_transaction import dropped_text
-from workbench.core.project.formats.base import (
-    FAULTS,
-    ImportedEntry,
-    ImportedLabel,
-    UnreadableLabel,
-    reason,
-)
+from workbench.core.project.formats.base import FAULTS, ImportedEntry, ImportedLabel, UnreadableLabel, reason
 from workbench.core.project.import_account import ImportAccount, ImportReport, ImportRequest, UnreadLabels
 from workbench.core.project.import_images import (
     ImageCopies,

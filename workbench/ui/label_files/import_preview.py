@@ -31,12 +31,7 @@ from PySide6.QtWidgets import (
 )
 
 from workbench.core.project.formats.base import PairingChoice
-from workbench.core.project.import_plan import (
-    ImportPlan,
-    PlannedClass,
-    PlannedPreview,
-    PlannedVerdict,
-)
+from workbench.core.project.import_plan import ImportPlan, PlannedClass, PlannedPreview, PlannedVerdict
 from workbench.core.project.plausibility import Concern
 from workbench.core.project.project import DONT_CARE, PALETTE, Project, matching_class
 from workbench.core.text_patterns import fill

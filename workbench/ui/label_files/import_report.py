@@ -73,10 +73,7 @@ class SkippedList(QWidget):
         self.hide()
 
     def show_entries(
-        self,
-        skipped: Sequence[tuple[str, str]],
-        notes: Sequence[str] = (),
-        losses: Sequence[tuple[str, str]] = (),
+        self, skipped: Sequence[tuple[str, str]], notes: Sequence[str] = (), losses: Sequence[tuple[str, str]] = ()
     ) -> None:
         """Show (file, reason) of skipped files, remarks, and (file, lost content); hidden if there are none."""
         rows = [*skipped, *losses, *(("", note) for note in notes)][:_MAX_ROWS]

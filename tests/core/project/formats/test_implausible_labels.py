@@ -93,7 +93,11 @@ def test_lists_of_names_that_contradict_each_other_are_refused(project, folder, 
     write({name: texts[name.rpartition(".")[2]][number] for number, name in enumerate(lists)})
     report = import_labels(project, folder)
     assert not report.labeled and all(name in report.skipped[0][1] for name in lists)
-    assert import_labels(project, folder / "data.yaml").added_classes == ["pit"]
+    write({lists[1]: "background\npit\nscratch" if lists[1].endswith("txt") else "names: [pit, scratch, dent]"})
+    assert import_labels(project, folder).labeled == 1  # a list of masks, or the same names and more
+    write({lists[1]: texts[lists[1].rpartition(".")[2]][1]})
+    assert import_labels(project, folder / "data.yaml", overwrite=True).labeled == 1
+    assert [info.name for info in project.classes] == ["pit"]
 
 
 def test_names_of_masks_that_contradict_each_other_are_reported(project, folder, write):
@@ -210,3 +214,36 @@ def test_a_folder_for_each_image_is_no_class(project, folder, write):
 def test_folders_of_images_that_nobody_has_sorted_are_no_verdicts(project, folder, write):
     write({f"{name}/{name}.png": None for name in ("OK", "NG", "unlabeled", "未分类")})
     assert import_labels(project, folder).added_verdicts == ["NG", "OK"]
+
+
+@pytest.mark.parametrize("equal", [True, False])
+def test_files_of_one_mask_in_two_formats_must_be_equal(project, folder, write, equal):
+    write({"images/a.bmp": None})
+    for suffix, left in (("png", 8), ("jpg", 8 if equal else 32)):
+        mask = np.zeros(SIZE[::-1], np.uint8)
+        mask[8:24, left : left + 16] = 255
+        save(folder / "masks" / f"a.{suffix}", mask)
+    report = import_labels(project, folder)
+    assert report.labeled == equal and report.ledger.complete == equal
+
+
+def test_a_file_with_another_line_beside_those_of_deeppcb_is_reported(project, folder, write):
+    write({f"group/{n}_{kind}.jpg": None for n in "12" for kind in ("test", "temp")})
+    write({"group_not/1.txt": "5 5 15 15 1", "group_not/2.txt": "5 5 15 15 7"})
+    report = import_labels(project, folder)
+    assert (report.format, report.labeled) == ("deeppcb", 1) and "2.txt: line 1" in report.skipped[0][0]
+
+
+def test_label_files_with_names_like_those_of_lists_are_read(project, folder, write):
+    write({"images/my_labels.png": None, "labels/my_labels.txt": OUTLINE, "data.yaml": "names: [pit]"})
+    assert import_labels(project, folder / "data.yaml").labeled == 1
+
+
+@pytest.mark.parametrize("lots", [("lot1", "lot2"), ("task_1", "task_2")])
+def test_a_file_with_the_name_of_a_folder_labels_the_images_in_it(project, folder, write, lots):
+    for number, lot in enumerate(lots):
+        write({f"images/{lot}/a.png": None})
+        points = [value + 20 * number for value in (5, 5, 15, 5, 15, 15)]
+        write({f"annotations/{lot}.json": coco(SIZE, segmentation=[points])})
+    assert import_labels(project, folder).labeled == 2
+    assert [annotation.load_mask(project, key)[7, 12] for key in project.images()] == [1, 0]

@@ -8,13 +8,7 @@ from dataclasses import replace
 from pathlib import PurePosixPath, PureWindowsPath
 
 from workbench.core.messages import Message
-from workbench.core.project.formats.base import (
-    SPLITS,
-    FileTree,
-    ImportedLabels,
-    suffix_of,
-    without_suffix,
-)
+from workbench.core.project.formats.base import SPLITS, FileTree, ImportedLabels, suffix_of, without_suffix
 from workbench.core.project.formats.text_files import text_lines
 from workbench.inference.io.image_io import IMAGE_SUFFIXES
 

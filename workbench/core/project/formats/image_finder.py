@@ -11,6 +11,7 @@ from urllib.parse import unquote, urlsplit
 from workbench.core.messages import Message
 from workbench.core.project.formats.base import TEXT_SUFFIXES, FileTree, UnreadableLabel, comparable
 from workbench.core.project.formats.data_split import split_of
+from workbench.core.project.formats.mask_names import file_name, words_of
 from workbench.core.project.formats.mask_pairing import FolderWords, is_in_mask_folder, masks_beside_images
 from workbench.inference.io.image_io import IMAGE_SUFFIXES
 
@@ -111,6 +112,8 @@ class ImageFinder:
         if len(candidates) > 1:
             lengths = [_common_end(name, candidate) for candidate in candidates]
             best = [c for c, length in zip(candidates, lengths) if length == max(lengths)]
+            own = file_name(label).stem  # "lot1" of "annotations/lot1.json" is the folder of its images
+            best = [c for c in best if own in (words_of(part).rest for part in PurePosixPath(c).parts[:-1])] or best
             candidates = self._nearest(best, label, split or split_of(label))
         if candidates:
             return candidates[0] if len(candidates) == 1 else None

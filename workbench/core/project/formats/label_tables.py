@@ -270,7 +270,8 @@ _PCB_NAMES = ("open", "short", "mousebite", "spur", "copper", "pin-hole")  # of 
 def _pcb_files(tree: FileTree) -> dict[str, int]:
     """Return the text files with one box in pixels and a class number per line, for images X_test beside templates."""
     names = [name for name in tree.with_suffix(".txt") if f"{PurePosixPath(name).stem}_test" in tree.image_stems]
-    return {name: 1 for name in names if (lines := _pcb_boxes(tree, name)) and all(lines)}
+    is_set = any((lines := _pcb_boxes(tree, name)) and all(lines) for name in names)
+    return dict.fromkeys(names, 1) if is_set else {}
 
 
 def _pcb_boxes(tree: FileTree, name: str) -> list[re.Match[str] | None]:
@@ -279,7 +280,9 @@ def _pcb_boxes(tree: FileTree, name: str) -> list[re.Match[str] | None]:
 
 
 def _parse_pcb(tree: FileTree, name: str) -> Iterator[ShapedImage]:
-    def box(line: re.Match[str], image: ShapedImage) -> Shape:
+    def box(line: re.Match[str] | None, image: ShapedImage) -> Shape:
+        if line is None:
+            raise UnreadableLabel(Message("import.unexpected_content"))
         left, top, right, bottom, number = map(int, line.groups())
         return Shape(_PCB_NAMES[number - 1], "box", [(left, top), (right, bottom)])
 

@@ -25,6 +25,7 @@ from workbench.core.project.formats.base import (
     entry_name,
     is_good,
     suffix_of,
+    without_suffix,
 )
 from workbench.core.project.formats.label_studio import TaskMasks, count_task_masks, task_masks
 from workbench.core.project.formats.mask_files import MaskContent, content_of, describe, losses_of, read_raw, size_of
@@ -135,7 +136,10 @@ class _MaskSet:
         """Yield the labels of the images that have masks."""
         path = self._tree.path
         for image, found in self.of_image.items():
-            for group in [found] if self.merged else [[mask] for mask in found]:
+            several = len({without_suffix(mask) for mask in found}) < len(
+                found
+            )  # files of one mask, which must be equal
+            for group in [found] if self.merged and not several else [[mask] for mask in found]:
                 first = group[0] == found[0]
                 refused = _further(task for task in self._tasks if task.image == image and first)
                 entry = ImportedEntry(path(group[0]), path(image), image, self._reader(group), refused=refused)
@@ -270,7 +274,8 @@ def _single_names(pairs: dict[str, str], options: ImportOptions, known: dict[int
         return {mask: name for mask, name in found.items() if name != PurePosixPath(pairs[mask]).stem}
 
     several = len(pairs) > len(set(pairs.values()))  # masks of an image
-    folders = kinds_in({mask: below for mask in pairs if (below := _below_mask_folder(mask))})
+    below = kinds_in({mask: path for mask in pairs if (path := _below_mask_folder(mask))})
+    folders = {mask: name for mask, name in below.items() if name in PurePosixPath(pairs[mask]).parts}
     folders = folders or ({} if several else kinds_in(pairs))
     folders = folders or kinds_in({mask: mask for mask in pairs})
     folders = folders or {mask: name for mask, image in pairs.items() if (name := name_after(mask, image))}

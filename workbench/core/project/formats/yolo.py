@@ -33,6 +33,7 @@ from workbench.core.project.formats.label_export import (
     regions,
     write_lines,
 )
+from workbench.core.project.formats.mask_values import BACKGROUND_NAMES
 from workbench.core.project.formats.shape_labels import ShapedImage, find_shapes
 from workbench.core.project.formats.shapes import Shape, box
 from workbench.core.project.formats.text_files import decode_text, listed_names, text_lines
@@ -218,7 +219,8 @@ class _NearestNames:
         for name, names in lists.items():
             folder = PurePosixPath(name).parent
             known, first = self._by_folder.setdefault(folder, (names, name)) if names else (names, name)
-            if any(known.get(number, own) != own for number, own in names.items()):
+            of_masks = not BACKGROUND_NAMES.isdisjoint(map(str.casefold, names.values()))
+            if not of_masks and any(known.get(number, own) != own for number, own in names.items()):
                 self._refused[folder] = Message("import.lists_differ", first=first, second=name)
 
     def of(self, label: str) -> tuple[dict[int, str], str | None]:
@@ -269,8 +271,13 @@ def dataset_tree(file: Path, project: Project | None = None) -> FileTree:
             root = above if above in file.parents else root
     tree = FileTree.of(Path(os.path.normpath(root)), project)
     chosen = Path(os.path.relpath(file, tree.root)).as_posix()
-    lists = (".yaml", ".yml", *(NAME_FILES if content.get("names") else ()))  # of the same names, or of others
-    others = (name for name in tree.files if not name.casefold().endswith(lists))
+    beside = PurePosixPath(chosen).parent if content.get("names") else None  # another list there is not needed
+    others = (
+        name
+        for name in tree.files
+        if suffix_of(name) not in (".yaml", ".yml")
+        and not (PurePosixPath(name).parent == beside and PurePosixPath(name).name.casefold() in NAME_FILES)
+    )
     return FileTree(tree.root, (chosen, *others))
 
 
