@@ -37,9 +37,10 @@ class LabelFilesController(QObject):
         job.failed.connect(self._show_failure)
         job.progressed.connect(self._show_progress)
         for changed in (job, session.class_merge):
-            changed.dropped.connect(
-                lambda text: messages.show_message("info", translate_message(text), topic="changes")
-            )
+            changed.dropped.connect(self._show_dropped)
+
+    def _show_dropped(self, text: str) -> None:
+        self._messages.show_message("info", translate_message(text), topic="changes")
 
     def import_labels(self) -> None:
         """Show the dialog for an import."""
