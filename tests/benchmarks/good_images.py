@@ -6,7 +6,8 @@ Plates (registered, shifted by up to a few pixels, with changing light) and surf
 templates of deeppcb against its tested boards, tiles magnetic-tile, roads the parts of crackforest images without and
 with cracks. Of each set, good images of one half of the parts are learned from, the rest is tested. Rivals without
 training: the absolute difference from the mean of the learned images, blurred (for images of one size), and the
-responses of *Suggest where to look*. Image scores are the greatest values, of the model the anomaly score.
+responses of *Suggest where to look*. Image scores are the greatest values of the maps, of the model the greatest
+probability.
 """
 
 from __future__ import annotations
