@@ -248,7 +248,7 @@ def test_a_new_window_follows_a_running_training(user, qtbot, labeled_root):
         wait_for(lambda: any(isinstance(e, Step) for e in run.events()))
         training, events = user.services.training, []
         training.reported.connect(events.append)
-        user.session.open_project(labeled_root, write=False)
+        user.session.open_project(labeled_root)
         qtbot.waitUntil(lambda: sum(isinstance(e, Step) for e in events) > 3, timeout=30_000)
         assert training.running
         with qtbot.waitSignal(training.ended, timeout=60_000) as ended:
