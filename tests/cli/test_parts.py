@@ -35,7 +35,7 @@ def test_parts_states_what_is_proven_and_how_many_are_needed(run, capsys):
     assert (alarms["bound"], alarms["needed_without_errors"], alarms["needed_at_rate"]) == (2, 149, 149)
     other = call(capsys, "parts", run, "--split", "val", "--missed", 5, "--alarms", 10, "--confidence", 90)
     assert other["missed"]["needed_without_errors"] == 45 and other["alarms"]["needed_without_errors"] == 22
-    assert any("chosen on these images" in note for note in other["notes"])
+    assert any("chosen on validation images" in note for note in other["notes"])
     assert cli.main(["parts", str(run.project_root)]) == 0
     text = capsys.readouterr().out
     assert "0 of 3 defective parts are missed: with 95% confidence, at most 64%" in text

@@ -1,4 +1,4 @@
-"""From the folder of another labeling tool to labeled images that can be trained on, with a drop and two buttons."""
+"""From the folder of another labeling tool to labeled images that can be trained on, with a drop and three buttons."""
 
 from __future__ import annotations
 
@@ -83,5 +83,8 @@ def test_from_the_files_of_a_tool_to_the_training(user, qtbot, tmp_path, make, m
     user.click(dialog.close_button)
     qtbot.waitUntil(lambda: sum(row.status == "done" for row in user.session.rows.values()) == IMAGES)
     assert [info.name for info in user.session.project.classes] == ["划痕"]
-    qtbot.waitUntil(lambda: user.window.stage_bar.next.text().startswith("Train "))
-    assert (user.inputs.clicks, user.inputs.keys, user.inputs.drags) == (2, 1, 1)
+    bar = user.window.stage_bar
+    qtbot.waitUntil(lambda: bar.next.text() == "Add good images")  # all images have defects
+    user.click(bar.answer)
+    qtbot.waitUntil(lambda: bar.next.text().startswith("Train "))
+    assert (user.inputs.clicks, user.inputs.keys, user.inputs.drags) == (3, 1, 1)

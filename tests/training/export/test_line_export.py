@@ -81,7 +81,8 @@ def test_line_model_gives_the_verdict_of_the_export(resnet_export):
     image = read_image(out / "line" / "reference.pgm")
     outputs = outputs_of(out / "line" / "model.onnx", image)
     expected = Predictor.open(out).predict(image)
-    assert ["OK", "NG"][int(outputs["verdict"][0])] == expected.verdict
+    # It has no check of the input, for which the export may withhold the verdict.
+    assert ["OK", "NG"][int(outputs["verdict"][0])] == expected.likeliest
     assert np.abs(outputs["probabilities"][0] - list(expected.probabilities.values())).max() < 1e-5
 
 

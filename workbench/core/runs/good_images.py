@@ -9,7 +9,6 @@ from workbench.core import problems
 from workbench.core.images.image_files import image_size
 from workbench.core.messages import Message
 from workbench.core.project import annotation
-from workbench.core.project.formats.base import is_good
 from workbench.core.project.grouping import groups_by_name
 from workbench.core.project.project import ClassInfo, Project, matching_class
 from workbench.core.runs.dataset import Dataset, add_items, measure_sample
@@ -48,7 +47,7 @@ def collect_good(project: Project) -> Dataset:
         item = masked.get(key)
         if item is None and (item := _without_mask(project, key, notes)) is None:
             continue
-        if not item.classes and (item.verdict is None or is_good(item.verdict)):
+        if not item.classes and (item.verdict is None or _is_good(item.verdict)):
             good.append(item)
     chosen = {item.key for item in good}
     bad = [item for item in dataset.items if item.key not in chosen]
@@ -128,7 +127,7 @@ def _without_mask(project: Project, key: str, notes: dict[str, annotation.Note])
     try:
         note = annotation.load_note(project, key)
         verdict = note.verdict
-        if project.mask_path(key).exists() or not (is_good(verdict) if verdict else note.status == "done"):
+        if project.mask_path(key).exists() or not (_is_good(verdict) if verdict else note.status == "done"):
             return None
         width, height = image_size(project.image_path(key))
     except problems.Problem:
@@ -148,3 +147,9 @@ def _assign_parts(project: Project, items: list[Item], notes: dict[str, annotati
 def _write_note(dataset: Dataset) -> None:
     defective = sum(bool(item.classes) for item in dataset.of("test"))
     dataset.held_out_note = "" if defective else Message("good.no_defects_yet")
+
+
+def _is_good(verdict: str) -> bool:
+    from workbench.core.project.formats.base import is_good  # the formats are not needed at the start of the window
+
+    return is_good(verdict)
