@@ -1,4 +1,4 @@
-"""What the instant overlay learns from a project: images of several sizes, labels that change."""
+"""Learner of the instant overlay, with images of several sizes and labels that change."""
 
 from __future__ import annotations
 

@@ -134,7 +134,7 @@ def test_worse_model_is_offered_while_the_choice_is_automatic(window, applicatio
 )
 def test_export_of_a_weak_model_asks_once(application, runs, qtbot, monkeypatch, metrics, sentence):
     started = []
-    monkeypatch.setattr(ExportJob, "start", lambda self, run, **how: started.append((run.name, how["anyway"])))
+    monkeypatch.setattr(ExportJob, "start", lambda self, run, **how: started.append((run.name, how.get("anyway"))))
     store_metrics(runs[0], METRICS | metrics, 0.65)
     window, name = open_window(application, runs, qtbot), runs[0].name
     application.services.run_list.choose(runs[0])
@@ -148,16 +148,16 @@ def test_export_of_a_weak_model_asks_once(application, runs, qtbot, monkeypatch,
     window.table["export"].trigger()
     window.findChild(Question).buttons["export"].click()
     qtbot.waitUntil(lambda: window.findChild(Question) is None)
-    assert started == [(name, True)]
+    assert started == [(name, None)]
     window.table["export"].trigger()
-    assert started == [(name, True)] * 2 and window.findChild(Question) is None
+    assert started == [(name, None)] * 2 and window.findChild(Question) is None
 
 
 def test_export_of_a_measured_model_asks_nothing(window, application, runs, monkeypatch):
     started = []
-    monkeypatch.setattr(ExportJob, "start", lambda self, run, **how: started.append((run.name, how["anyway"])))
+    monkeypatch.setattr(ExportJob, "start", lambda self, run, **how: started.append((run.name, how.get("anyway"))))
     window.table["export"].trigger()
-    assert started == [(runs[0].name, False)] and window.findChild(Question) is None
+    assert started == [(runs[0].name, None)] and window.findChild(Question) is None
 
 
 def test_blue_button_states_its_reason(application, runs, qtbot):

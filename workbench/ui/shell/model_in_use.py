@@ -183,7 +183,10 @@ class ModelOffer(QObject):
 
 
 class ExportQuestion(QObject):
-    """Export of a model, with one question for each run if its errors are unknown or many."""
+    """Export of a model, with one question for each run if its errors are unknown or many.
+
+    The answer covers what was asked only: the export itself still refuses a model that is not ready, with its reason.
+    """
 
     def __init__(self, exporter: ExportJob, run_list: RunList, monitor: WorkflowMonitor, window: QWidget) -> None:
         super().__init__(window)
@@ -196,13 +199,13 @@ class ExportQuestion(QObject):
         workflow, used = self._monitor.workflow, self._run_list.in_use
         found = workflow.remarks if workflow is not None and used is not None and used.root == run.root else ()
         if not found or run.name in self._answered:
-            self._exporter.start(run, options=options, anyway=run.name in self._answered)
+            self._exporter.start(run, options=options)
             return
 
         def answered(answer: str) -> None:
             if answer == "export":
                 self._answered.add(run.name)
-                self._exporter.start(run, options=options, anyway=True)
+                self._exporter.start(run, options=options)
 
         question = Question(
             self.tr("Export model"),
