@@ -248,7 +248,7 @@ class Window(QMainWindow):
             [self.canvas, self.images.view, self.classes.view, self.training.controls.button],
         )
         self.notifications = Notifications(services, self.messages, self.project_commands)
-        self.model_offer = ModelOffer(session, services.training, services.run_list, self.messages)
+        self.model_offer = ModelOffer(session, services.training, services.adoption, services.run_list, self.messages)
         self.export_question = ExportQuestion(services.export_job, services.run_list, services.workflow, self)
         self.missing_folder = MissingFolder(self, session, self.messages)
         self._context = CommandContext(
@@ -318,6 +318,8 @@ class Window(QMainWindow):
             self,
         )
         self.editor_keys.leave_after_click(self.training.controls.button, self.training.controls.export)
+        for clicked in (self.stage_bar.next.clicked, self.images.view.clicked, self.classes.view.clicked):
+            clicked.connect(self.editor_keys.give_keyboard)
         self.dialogs = WindowDialogs(self, self.table, self._context, style, self.editor_keys)
         self.options.click_model.files_requested.connect(lambda: self.dialogs.show_settings("click_model"))
         self.file_drop = FileDropFilter(self, self.project_commands.drop, self.project_commands.refuse_drop)
@@ -341,6 +343,7 @@ class Window(QMainWindow):
         self.overlay.text_changed.connect(self.header.show_model_text)
         self.evaluation_navigation.switched.connect(self.workspace.show_center_only)
         self.images.thumbnails_toggled.connect(self.workspace.show_thumbnails)
+        self.images.stopped.connect(partial(messages.explain_stop, self.images.show_all))
         self.region_navigator.stepped.connect(self.status.show_step)
         self.region_navigator.arrived.connect(canvas.suggestions.highlight_at_pointer)
         canvas.tool_changed.connect(lambda: canvas.ruler.switch(False))
