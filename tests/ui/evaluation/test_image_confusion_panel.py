@@ -5,7 +5,7 @@ from __future__ import annotations
 from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
 
-from tests.session.mask_run import FALSE
+from tests.session.mask_run import MISSED
 from tests.ui.evaluation.test_image_verdict_panel import choose, verdicts
 from workbench.core.evaluation import operating_point
 from workbench.core.evaluation.verdict_rules import RuleChoice
@@ -21,31 +21,33 @@ def test_cells_open_their_images_and_errors_have_a_cost(page, verdicts, applicat
     panel, session = page.images, application.services.session
     qtbot.waitUntil(lambda: panel.confusion is not None)
     assert page.findChildren(type(panel))[0].y() < page.summary.y() < page.details.y()
-    assert counts(panel) == {(False, "OK"): "1", (True, "OK"): "0", (False, "NG"): "1", (True, "NG"): "6"}
+    assert counts(panel) == {(False, "OK"): "2", (True, "OK"): "0", (False, "NG"): "0", (True, "NG"): "6"}
     figures = application.services.evaluation.result.figures
-    assert panel.false.number.text() == "1 of 2  ·  50%" and panel.missed.number.text() == "0 of 6  ·  0%"
+    assert panel.false.number.text() == "0 of 2  ·  0%" and panel.missed.number.text() == "0 of 6  ·  0%"
     assert (panel.confusion.missed.hits, panel.confusion.false.hits) == (
         figures.get("missed_images").hits,
         figures.get("false_alarm_images", "good").hits,
     )
     assert "no 95% CI" in panel.false.detail.text() and not panel.note.isHidden()
-    assert panel.cost.text().startswith("Cost of these errors: 1 false alarm; a missed image counts as 10")
-    QTest.mouseClick(panel.cells[False, "NG"], Qt.MouseButton.LeftButton)
+    assert panel.cost.text() == "Cost of these errors: 0 false alarms; a missed image counts as 10"
+    assert not panel.cells[False, "NG"].isEnabled()
+    QTest.mouseClick(panel.cells[True, "NG"], Qt.MouseButton.LeftButton)
     cards = page.browser.gallery.cards
-    assert [card.prediction.key for card in cards] == [FALSE] and page.browser.tabs["cell"].text() == "Good → NG  1"
+    assert len(cards) == 6 and page.browser.tabs["cell"].text() == "Defective → NG  6"
     assert page.browser.gallery.hasFocus() and not panel.cells[True, "OK"].isEnabled()
     page.browser.gallery.setCurrentIndex(page.browser.gallery.model().index(0, 0))
     QTest.keyClick(page.browser.gallery, Qt.Key.Key_Return)
-    qtbot.waitUntil(lambda: session.key == FALSE)
+    qtbot.waitUntil(lambda: session.key == MISSED)  # the worst one is the first
 
 
-def test_images_between_two_thresholds_are_unsure_and_the_band_is_stored(page, verdicts, run, qtbot):
-    rule, panel = page.verdict, page.images
+def test_images_between_two_thresholds_are_unsure_and_the_band_is_stored(page, verdicts, application, run, qtbot):
+    rule, panel, evaluation = page.verdict, page.images, application.services.evaluation
+    scores = sorted(image.score for image in evaluation.result.images if image.defective)
     choose(rule, "mass")
-    rule.values["mass"].setValue(200)  # above the score of the bright spot
+    rule.values["mass"].setValue((scores[2] + scores[3]) / 2)
     qtbot.waitUntil(lambda: verdicts.result is not None and verdicts.result.rule is not None)
     missed = verdicts.result.rule.missed.hits
-    assert missed and (False, "unsure") not in counts(panel) and panel.note.isHidden()
+    assert missed == 3 and (False, "unsure") not in counts(panel) and panel.note.isHidden()
     QTest.mouseClick(rule.no_missed, Qt.MouseButton.LeftButton)
     qtbot.waitUntil(lambda: verdicts.result is not None and verdicts.choice.unsure is not None)
     found = verdicts.result.rule
@@ -56,9 +58,10 @@ def test_images_between_two_thresholds_are_unsure_and_the_band_is_stored(page, v
     assert len(page.browser.gallery.cards) == missed
     QTest.mouseClick(page.points.store, Qt.MouseButton.LeftButton)
     stored = operating_point.read(run).rule
-    assert stored.choice == RuleChoice("mass", 200.0, unsure=rule.unsure.value()) and stored.rule.unsure is not None
-    rule.unsure.setValue(500)
-    qtbot.waitUntil(lambda: verdicts.result is not None and verdicts.choice.unsure == 500)
+    chosen = RuleChoice("mass", rule.values["mass"].value(), unsure=rule.unsure.value())
+    assert stored.choice == chosen and stored.rule.unsure == chosen.unsure
+    rule.unsure.setValue(5000)
+    qtbot.waitUntil(lambda: verdicts.result is not None and verdicts.choice.unsure == 5000)
     assert "no effect" in rule.band.text() and verdicts.result.rule.rule.unsure is None
 
 
