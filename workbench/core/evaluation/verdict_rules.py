@@ -65,11 +65,10 @@ class RuleChoice:
 
     def rule(self, mass: float) -> VerdictRule:
         """Return the rule; mass: threshold, unless the rule is by region."""
-        names = {"good": self.good, "bad": self.bad}
         if self.by == "region":
-            return VerdictRule("region", limits=self.limits, unsure=self.unsure, **names)
-        below = self.unsure is not None and self.unsure < mass
-        return VerdictRule("mass", mass, unsure=self.unsure if below else None, **names)
+            return VerdictRule("region", limits=self.limits, good=self.good, bad=self.bad, unsure=self.unsure)
+        unsure = self.unsure if self.unsure is not None and self.unsure < mass else None
+        return VerdictRule("mass", mass, good=self.good, bad=self.bad, unsure=unsure)
 
     @property
     def measured(self) -> bool:
