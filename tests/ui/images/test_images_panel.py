@@ -371,6 +371,7 @@ def test_image_that_failed_to_open_is_marked_as_unreadable(opened, root, qtbot):
 def test_blue_button_and_a_click_in_a_list_give_the_keyboard_to_the_canvas(driver):
     window, view = driver.window, driver.window.images.view
     driver.open("lot0/p000.png")
+    driver.qtbot.waitUntil(window.stage_bar.next.isEnabled)
     window.images.search.setFocus()
     QTest.mouseClick(window.stage_bar.next, Qt.MouseButton.LeftButton)
     assert driver.canvas.hasFocus()
