@@ -386,7 +386,7 @@ def test_blue_button_and_a_click_in_a_list_give_the_keyboard_to_the_canvas(drive
     assert view.hasFocus() and view.currentIndex().row() == row + 1
 
 
-def test_step_that_cannot_go_says_why_and_offers_all_images(driver):
+def test_step_that_cannot_go_gives_the_reason_and_offers_all_images(driver):
     window, session, search = driver.window, driver.session, driver.window.images.search
     driver.open("lot0/p000.png")
     search.setText("p00")
