@@ -2536,6 +2536,10 @@
         <translation>列表中没有无法读取的图片。</translation>
     </message>
     <message>
+        <source>No such image is listed.</source>
+        <translation>列表中没有这样的图片。</translation>
+    </message>
+    <message>
         <source>{n} images</source>
         <translation>{n} 张图片</translation>
     </message>
