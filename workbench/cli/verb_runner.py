@@ -21,6 +21,7 @@ from workbench.core.project.project import Project
 from workbench.core.project.shared_keys import shared_sources
 from workbench.core.project.source_trust import trust_named
 from workbench.inference.engines import EngineError
+from workbench.inference.io.file_access import path_problem
 from workbench.inference.io.image_io import ReadError
 from workbench.inference.model_settings import SettingsError
 from workbench.inference.text_safety import terminal_text
@@ -31,6 +32,11 @@ STOPPING = "Stopping after this image. Press Ctrl+C again to stop immediately."
 class StoppedEarly(Problem):
     message = "Stopped. {done} of {total} images are done. Their results are in {path}."
     advice = "Run the command again with --continue for the remaining images."
+
+
+class PathRefused(Problem):
+    message = "{path} cannot be used: {why}."
+    advice = "Nothing was written. Choose another name."
 
 
 class WrongUse(Exception):
@@ -118,6 +124,10 @@ def run_verb(options: argparse.Namespace) -> int:
 
 def _result(options: argparse.Namespace, console: Console) -> dict[str, Any]:
     """Return the result of the verb. With --trust-sources it begins again after each refusal for untrusted places."""
+    for value in vars(options).values():
+        for path in value if isinstance(value, list) else [value]:
+            if isinstance(path, Path) and sys.platform == "win32" and (why := path_problem(path)):
+                raise PathRefused(path=str(path), why=why)
     while True:
         try:
             if getattr(options, "project", None) is not None and "identity" in options:

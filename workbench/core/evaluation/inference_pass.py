@@ -225,7 +225,7 @@ class InferencePass:
             path = self._project.mask_path(item.key)
             if truth is None:
                 raise MaskBroken(path=str(path), why=Message("file.gone"))
-            label = hashlib.sha256(path.read_bytes()).hexdigest()[:16]
+            label = hashlib.sha256(read_regular(path)).hexdigest()[:16]
             truth = truth if self._class_ids is None else self._class_ids[truth]
             result.predictions.append(collect_prediction(item.key, truth, patches, classes, item.group, label, took))
             result.changed += label != item.mask_hash

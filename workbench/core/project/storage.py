@@ -32,6 +32,8 @@ from workbench.inference.io import file_access
 from workbench.inference.io.file_access import (
     discard_tree,
     make_folder,
+    open_file,
+    patiently,
     read_regular,
     remove_file,
     replace_path,
@@ -67,11 +69,19 @@ class FileLock:
         import filelock
 
         lock = filelock.FileLock(self._path, thread_local=False, fallback_to_soft=False)
+
+        def acquire() -> None:
+            try:
+                lock.acquire(timeout=0)
+            except filelock.Timeout as error:
+                if file_access.PAUSES:  # Windows: a program that only reads the file can be the reason
+                    with contextlib.suppress(FileNotFoundError):
+                        self._path.open("rb").close()
+                raise LockHeld(str(error)) from error
+
         try:
-            lock.acquire(timeout=0)
+            patiently(acquire)
             self._lock = lock
-        except filelock.Timeout as error:
-            raise LockHeld(str(error)) from error
         except OSError as error:
             if error.errno not in UNSUPPORTED:
                 raise
@@ -251,12 +261,12 @@ def copy_file(path: Path, copy: Path, *, root: Path | None = None) -> None:
     if root is not None:
         check_links(root, copy)
     try:
-        with path.open("rb") as source, replacing(copy) as file:
+        with open_file(path) as source, replacing(copy) as file:
             shutil.copyfileobj(source, file)
     except FileNotFoundError:
         raise
     except OSError as error:
-        raise CannotWrite.of(copy, error) from error
+        raise CannotWrite.of(path if error.filename == os.fspath(path) else copy, error) from error
 
 
 def move_file(path: Path, target: Path, *, root: Path) -> None:

@@ -98,6 +98,8 @@ class Dataset(MessageModel):
 def collect(project: Project, model: LabelKind, trained_keys: Collection[str] = ()) -> Dataset:
     """Collect the images labeled for `model` and split them. Broken images are listed with the reason and skipped.
 
+    Raises LabelHeld if another program has a file open.
+
     trained_keys: keys of images that the initial network was trained on. They and their groups are not held out.
     Raises NoImages, NoLabels, TooFewLabels, OnlyBackground (UNet), NoVerdicts (ResNet).
     """
@@ -148,6 +150,8 @@ def add_items(dataset: Dataset, project: Project, keys: Iterable[str]) -> dict[s
             note = annotation.load_note(project, key)
             item = make_item(project, key, note, dataset.model)
         except problems.Problem as problem:
+            if problem.refused:
+                raise problems.LabelHeld(**problem.fields) from problem
             dataset.skipped.append(_skipped(key, problem))
             continue
         if item is not None:

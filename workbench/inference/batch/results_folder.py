@@ -23,6 +23,7 @@ import numpy as np
 from ..engines import EngineError
 from ..io import file_access
 from ..io.file_access import (
+    open_file,
     replacing,
     sweep,
 )
@@ -147,7 +148,7 @@ def write_tables(out: Path, settings: ModelSettings, log: ResultsLog) -> None:
 def append_rows(out: Path, settings: ModelSettings, entry: dict[str, Any]) -> None:
     """Append the rows of an image to the tables. Raises OSError."""
     for table in result_tables(settings):
-        with (out / table.file).open("ab") as file:
+        with open_file(out / table.file, "ab") as file:
             file.write(csv_rows(table.rows(entry)))
 
 

@@ -12,6 +12,8 @@ from __future__ import annotations
 
 import contextlib
 import errno
+import functools
+import ntpath
 import os
 import re
 import secrets
@@ -45,11 +47,68 @@ def patiently(access: Callable[..., Result], *arguments: Any) -> Result:
     return access(*arguments)
 
 
+def open_file(path: Path, mode: str = "rb", buffering: int = -1) -> Any:
+    """Return a binary file that is opened as by `Path.open`, once no other program holds it. Raises OSError."""
+    return patiently(path.open, mode, buffering)
+
+
 def reason(error: BaseException) -> str:
     """Return why an access failed, as a part of a sentence, in the words of the system where they are helpful."""
     if isinstance(error, PermissionError) and sys.platform == "win32":
         return "another program has it open, or its permissions do not allow it"
     return getattr(error, "strerror", None) or str(error)
+
+
+class NameRefused(OSError):
+    """Path that Windows gives to no file or folder."""
+
+
+_DEVICE = re.compile(r"(con|prn|aux|nul|com[\d¹²³]|lpt[\d¹²³]) *(\..*)?", re.IGNORECASE | re.DOTALL)
+_FORBIDDEN = re.compile(r'[<>:"/\\|?*\x00-\x1f]')
+_LONGEST, _LONGEST_FOLDER = 259, 247  # characters of a path, unless Windows is set to allow more
+
+
+def name_problem(name: str) -> str:
+    """Return why Windows accepts no file or folder of this name, as a part of a sentence; "" if it does."""
+    if _DEVICE.fullmatch(name):
+        return f"Windows reserves the name “{name}” for a device"
+    if found := _FORBIDDEN.search(name):
+        return f"Windows allows no {ascii(found[0])} in the name “{name}”"
+    return f"Windows drops the end of the name “{name}”" if name.endswith((".", " ")) else ""
+
+
+def path_problem(path: Path | str, longest: int = _LONGEST) -> str:
+    """Return why Windows accepts no file of this path, as a part of a sentence; "" if it does.
+
+    longest: number of characters that it may have, unless long paths are enabled.
+    """
+    drive, rest = ntpath.splitdrive(os.fspath(path))  # a share or \\?\ counts as a drive
+    for name in re.split(r"[\\/]", rest):
+        if name not in ("", ".", "..") and (why := name_problem(name)):
+            return why
+    length = len(drive) + len(rest)
+    if length <= longest or drive.startswith("\\\\?\\") or _long_paths_enabled():
+        return ""
+    return f"it has {length} characters, and Windows allows {longest} here"
+
+
+@functools.cache
+def _long_paths_enabled() -> bool:
+    if sys.platform != "win32":
+        return True
+    import winreg
+
+    with contextlib.suppress(OSError):
+        key = r"SYSTEM\CurrentControlSet\Control\FileSystem"
+        with winreg.OpenKey(winreg.HKEY_LOCAL_MACHINE, key, 0, winreg.KEY_READ | winreg.KEY_WOW64_64KEY) as opened:
+            return bool(winreg.QueryValueEx(opened, "LongPathsEnabled")[0])
+    return False
+
+
+def check_path(path: Path, longest: int = _LONGEST) -> None:
+    """Raise NameRefused if this is Windows and it accepts no file of this path; see `path_problem`."""
+    if sys.platform == "win32" and (why := path_problem(path, longest)):
+        raise NameRefused(errno.EINVAL, why, os.fspath(path))
 
 
 def remove_file(path: Path, *, missing_ok: bool = False) -> None:
@@ -98,6 +157,7 @@ def keep_root(root: Path) -> None:
 
 def make_folder(folder: Path) -> None:
     """Create a folder and its parents, except roots registered by `keep_root` and their parents. Raises OSError."""
+    check_path(folder, _LONGEST_FOLDER)
     missing_folders: list[Path] = []
     for path in (folder, *folder.parents):
         if path in _ROOTS:
@@ -141,6 +201,7 @@ def replacing(path: Path | str) -> Iterator[BinaryIO]:
     Creates the folder. Raises OSError.
     """
     path = Path(path)
+    check_path(path)
     make_folder(path.parent)
     # A short random name, because the target's name may already have the maximum length.
     temporary = path.parent / f".{secrets.token_hex(8)}.tmp"
