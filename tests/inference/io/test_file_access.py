@@ -42,6 +42,7 @@ def refuse(monkeypatch) -> Refuse:
         return calls
 
     monkeypatch.setattr(file_access, "PAUSES", (0.001, 0.001, 0.001))
+    monkeypatch.setattr(file_access, "_held", {})
     return replace
 
 
@@ -58,9 +59,13 @@ def test_image_and_mask_are_read_once_they_are_free(tmp_path, refuse):
 def test_file_that_stays_held_is_reported_as_such(tmp_path, refuse):
     path = tmp_path / "a.png"
     path.write_bytes(b"x")
-    refuse(os, "open", 1000)
+    calls = refuse(os, "open", 1000)
     with pytest.raises(MaskHeld) as held:
         read_mask(path)
+    assert len(calls) == 4
+    with pytest.raises(MaskHeld):
+        read_mask(path)
+    assert len(calls) == 5  # it is not waited for again
     assert "close it in the program" in str(held.value)
     with pytest.raises(ReadError):
         image_io.read_image(path)

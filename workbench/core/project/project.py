@@ -36,7 +36,7 @@ from workbench.core.project.source_trust import need_trust, note_created, projec
 from workbench.core.project.sources import Source, copy_image, source_of
 from workbench.core.project.storage import check_links, inside, leads_outside
 from workbench.inference.io import file_access
-from workbench.inference.io.file_access import check_path, keep_root, make_folder, read_regular
+from workbench.inference.io.file_access import check_path, keep_root, read_regular
 
 __all__ = [
     "BACKGROUND",
@@ -99,7 +99,7 @@ class Project:
         has_runs = (root / "runs").exists()
         try:
             for folder in ("pictures", "masks", "notes", "runs", "exports", "journal", ".cache"):
-                make_folder(root / folder)
+                (root / folder).mkdir(parents=True, exist_ok=True)
         except OSError as error:
             raise problems.CannotWrite.of(root, error) from error
         keep_root(root)

@@ -35,6 +35,10 @@ _NOT_EMPTY = 145  # error of Windows: a file of the folder is removed, but still
 Result = TypeVar("Result")
 
 
+_REPEATED = 5.0  # seconds in which a file that stayed held is not waited for again
+_held: dict[str, float] = {}  # path of such a file: end of this time
+
+
 def patiently(access: Callable[..., Result], *arguments: Any) -> Result:
     """Return access(*arguments), repeated while another program holds the file. Raises OSError."""
     for pause in PAUSES:
@@ -43,8 +47,16 @@ def patiently(access: Callable[..., Result], *arguments: Any) -> Result:
         except OSError as error:
             if not isinstance(error, PermissionError) and getattr(error, "winerror", None) != _NOT_EMPTY:
                 raise
+            if _held.get(str(error.filename), 0.0) > time.monotonic():
+                raise
         time.sleep(pause)
-    return access(*arguments)
+    try:
+        return access(*arguments)
+    except PermissionError as error:
+        if len(_held) > 1000:
+            _held.clear()
+        _held[str(error.filename)] = time.monotonic() + _REPEATED
+        raise
 
 
 def open_file(path: Path, mode: str = "rb", buffering: int = -1) -> Any:
@@ -241,9 +253,11 @@ def require_regular(path: Path | str) -> None:
 
 def open_regular(path: Path | str) -> FileIO:
     """Open a regular file for reading, following links, without blocking. Raises OSError, including NotRegular."""
-    require_regular(path)
-    # The file may have been replaced meanwhile: without O_NONBLOCK, opening a pipe blocks until a writer connects.
-    flags = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0) | getattr(os, "O_CLOEXEC", 0)
+    if sys.platform == "win32":  # elsewhere a second operation, which a network folder answers after milliseconds
+        require_regular(path)
+    # Without O_NONBLOCK, opening a pipe blocks until a writer connects.
+    flags = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_NOCTTY", 0)
+    flags |= getattr(os, "O_BINARY", 0) | getattr(os, "O_CLOEXEC", 0)
     descriptor = patiently(os.open, path, flags)
     try:
         if not stat.S_ISREG(os.fstat(descriptor).st_mode):
