@@ -81,7 +81,7 @@ def export(run: Run, console: Console, options: ExportOptions, *, out: Path | No
         raise KeyboardInterrupt
     report = ending.result
     return {
-        "path": report.get("path", str(out)),
+        "path": Path(report.get("path", out)),
         "formats": report.get("formats", []),
         "parity": report.get("parity", {}),
         "latency": report.get("latency", {}),

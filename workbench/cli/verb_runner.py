@@ -163,7 +163,7 @@ def _fail(sentence: str, options: argparse.Namespace) -> int:
 
 
 def plain(value: Any) -> Any:
-    """Convert to JSON types: paths become text, NumPy numbers become numbers, NaN and infinities become null."""
+    """Convert to JSON types: paths with slashes, NumPy numbers as numbers, null for NaN and infinities."""
     if isinstance(value, dict):
         return {str(key): plain(item) for key, item in value.items()}
     if isinstance(value, (list, tuple)):
@@ -173,7 +173,7 @@ def plain(value: Any) -> Any:
     if isinstance(value, np.generic):
         return plain(value.item())
     if isinstance(value, Path):
-        return str(value)
+        return value.as_posix()
     if isinstance(value, float):
         return value if math.isfinite(value) else None
     return value

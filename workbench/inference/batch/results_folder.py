@@ -222,7 +222,7 @@ class ResultsFolder:
             "run": predictor.settings.run,
             "engine": getattr(predictor.engine, "name", type(predictor.engine).__name__),
         }
-        self._skipped = [{"path": entry.path, "why": entry.why} for entry in skipped]
+        self._skipped = [{"path": Path(entry.path).as_posix(), "why": entry.why} for entry in skipped]
         self._overlays, self._live = overlays, live
         self._on_entry = on_entry
         head = {**self.header, "fingerprint": fingerprint}
@@ -315,7 +315,7 @@ class ResultsFolder:
         done = self._log.done.get(path)
         name = done.name if done and done.name else self._names.reserve(source, request)
         files = self._write_images(name, image, result)
-        entry = {"path": str(source.path), **files, **result.to_json()}
+        entry = {"path": source.path.as_posix(), **files, **result.to_json()}
         if self._on_entry:
             self._on_entry(path, state, name, entry)
         self._log.add(path, state, name, entry)
@@ -324,7 +324,7 @@ class ResultsFolder:
         return result, ""
 
     def _skip(self, source: InputSource, why: str, state: tuple[int, int]) -> tuple[None, str]:
-        path, entry = os.path.abspath(source.path), {"path": str(source.path), "why": why}
+        path, entry = os.path.abspath(source.path), {"path": source.path.as_posix(), "why": why}
         if self._on_entry:
             done = self._log.done.get(path)
             self._on_entry(path, state, done.name if done and done.name else self._names.free(source), entry)
