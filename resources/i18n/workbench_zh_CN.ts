@@ -7179,6 +7179,14 @@
         <translation>用此后新增的全部标注继续训练所显示的训练记录</translation>
     </message>
     <message>
+        <source>Keep the computer a&amp;wake</source>
+        <translation>保持计算机唤醒(&amp;W)</translation>
+    </message>
+    <message>
+        <source>The computer does not sleep while it trains, evaluates or predicts</source>
+        <translation>训练、评估或预测期间计算机不会休眠</translation>
+    </message>
+    <message>
         <source>&amp;Training settings…</source>
         <translation>训练设置(&amp;T)…</translation>
     </message>

@@ -31,6 +31,7 @@ from workbench.core.project.storage import check_links, file_stamp, leads_outsid
 from workbench.core.runs.dataset import Item
 from workbench.core.runs.model_lookup import open_predictor
 from workbench.core.runs.run import Run
+from workbench.inference.batch.stay_awake import stay_awake
 from workbench.inference.io.file_access import discard_tree, make_folder, read_regular
 from workbench.inference.io.json_io import parse_json
 from workbench.inference.model_settings import ModelSettings, settings_text
@@ -232,7 +233,8 @@ class InferencePass:
 
         keys = {item.key: item for item in items}
         try:
-            skipped = each_image(keys, lambda key: predict(keys[key]), progress, cancelled, seconds)
+            with stay_awake("a model is evaluated"):
+                skipped = each_image(keys, lambda key: predict(keys[key]), progress, cancelled, seconds)
         finally:
             self._predictor = None  # free the network's memory
         return None if skipped is None else dataclasses.replace(result, skipped=skipped)

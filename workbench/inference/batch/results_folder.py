@@ -5,6 +5,7 @@ Writes masks, overlays, regions.csv, verdicts.csv if the model gives verdicts, r
 
 from __future__ import annotations
 
+import contextlib
 import errno
 import itertools
 import json
@@ -35,6 +36,7 @@ from ..text_safety import SUFFIX, csv_metadata, csv_rows, csv_table
 from ..verdict_rule import reason_text, unlike_text
 from .input_paths import InputSource, OutputNames, SkippedInput, output_names
 from .results_log import ResultsLog, file_state, is_result
+from .stay_awake import stay_awake
 
 _COMPRESSION_LEVEL = 2  # zlib level; higher levels are much slower and save little on photos
 _UP_FILTER = 2  # difference to the row above, the fastest filter to compute with NumPy
@@ -228,6 +230,7 @@ class ResultsFolder:
         head = {**self.header, "fingerprint": fingerprint}
         self._log = ResultsLog(out, head, resume=resume, is_result=partial(is_result, settings=predictor.settings))
         self._names = OutputNames()
+        self._awake = contextlib.ExitStack()
         try:
             sweep(out)
             for name in ("masks", "overlays"):
@@ -242,12 +245,14 @@ class ResultsFolder:
                 self._names.add(done.name)
 
     def __enter__(self) -> ResultsFolder:
+        self._awake.enter_context(stay_awake("images are predicted"))
         return self
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        self.close()
+        with self._awake:
+            self.close()
 
     @property
     def ignored(self) -> int:

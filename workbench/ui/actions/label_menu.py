@@ -88,6 +88,13 @@ class TrainMenu(MenuTable):
                 ),
                 tip=self.tr("Continue the shown run with all labels added since it ended"),
             ),
+            Command(
+                "stay_awake",
+                self.tr("Keep the computer a&wake"),
+                lambda c: c.view_settings.toggle_stay_awake(),
+                checked=lambda c: c.view_settings.stays_awake(),
+                tip=self.tr("The computer does not sleep while it trains, evaluates or predicts"),
+            ),
             SEPARATOR,
             Command(
                 "training_settings",
