@@ -7183,10 +7183,6 @@
         <translation>保持计算机唤醒(&amp;W)</translation>
     </message>
     <message>
-        <source>The computer does not sleep while it trains, evaluates or predicts</source>
-        <translation>训练、评估或预测期间计算机不会休眠</translation>
-    </message>
-    <message>
         <source>&amp;Training settings…</source>
         <translation>训练设置(&amp;T)…</translation>
     </message>

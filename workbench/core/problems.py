@@ -144,7 +144,7 @@ class CannotWrite(Problem):
     def of(cls, path: Path | str, error: OSError) -> CannotWrite:
         """Return the problem for a system `error` raised while `path` was written, with the advice that fits it."""
         kind = _WRITE_ERRORS.get(error.errno or 0, cls) if cls is CannotWrite else cls
-        if cls is CannotWrite and isinstance(error, file_access.NameRefused):
+        if cls is CannotWrite and isinstance(error, file_access.UnfitPath):
             kind = NameRefused
         return kind(path=str(path), why=file_access.reason(error))
 

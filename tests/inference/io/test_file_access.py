@@ -230,7 +230,7 @@ def test_paths_that_windows_refuses(path, why, monkeypatch):
     assert (why in found) if why else not found
 
 
-def test_refused_path_is_told_before_anything_is_written(tmp_path, monkeypatch):
+def test_refused_path_is_reported_before_anything_is_written(tmp_path, monkeypatch):
     monkeypatch.setattr(file_access.sys, "platform", "win32")
     for root in (tmp_path / "con", tmp_path / "new" / "a|b"):
         with pytest.raises(NameRefused, match="Nothing was written. Choose another name"):

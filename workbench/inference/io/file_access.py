@@ -71,7 +71,7 @@ def reason(error: BaseException) -> str:
     return getattr(error, "strerror", None) or str(error)
 
 
-class NameRefused(OSError):
+class UnfitPath(OSError):
     """Path that Windows gives to no file or folder."""
 
 
@@ -118,9 +118,9 @@ def _long_paths_enabled() -> bool:
 
 
 def check_path(path: Path, longest: int = _LONGEST) -> None:
-    """Raise NameRefused if this is Windows and it accepts no file of this path; see `path_problem`."""
+    """Raise UnfitPath if this is Windows and it accepts no file of this path; see `path_problem`."""
     if sys.platform == "win32" and (why := path_problem(path, longest)):
-        raise NameRefused(errno.EINVAL, why, os.fspath(path))
+        raise UnfitPath(errno.EINVAL, why, os.fspath(path))
 
 
 def remove_file(path: Path, *, missing_ok: bool = False) -> None:

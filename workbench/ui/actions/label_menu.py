@@ -93,7 +93,6 @@ class TrainMenu(MenuTable):
                 self.tr("Keep the computer a&wake"),
                 lambda c: c.view_settings.toggle_stay_awake(),
                 checked=lambda c: c.view_settings.stays_awake(),
-                tip=self.tr("The computer does not sleep while it trains, evaluates or predicts"),
             ),
             SEPARATOR,
             Command(

@@ -73,11 +73,7 @@ def losses_of(path: Path) -> str:
     if head[:4] in (b"II*\0", b"MM\0*"):
         import tifffile
 
-        with (
-            suppress(Exception),
-            open_file(path) as opened,
-            tifffile.TiffFile(opened) as file,
-        ):  # a damaged file can make the parser fail in any way
+        with suppress(Exception), tifffile.TiffFile(path) as file:  # a damaged file can make the parser fail in any way
             return _LOSSY_TIFF.get(int(file.pages[0].keyframe.compression), "")
     return ""
 
