@@ -1,7 +1,4 @@
-"""Commands of the menu *Label*: tools, from the tool registry, their options, classes, suggestions and spots.
-
-Commands of the menu *Train*: training, settings, evaluation, prediction, curves and export.
-"""
+"""Commands of the menus *Label* (tools, classes, suggestions, spots) and *Train* (training, evaluation, export)."""
 
 from __future__ import annotations
 
