@@ -19,7 +19,7 @@ from PySide6.QtCore import QCoreApplication
 from tests.conftest import fill_project
 from tests.file_operations import counted
 from workbench import cli
-from workbench.core.project.project import Project
+from workbench.core.project.project import Grouping, Project
 from workbench.session.session import Session
 
 
@@ -32,6 +32,8 @@ def main() -> None:
     root, app = place / "project", QCoreApplication([])
     with Project.create(root, classes=["scratch"]) as project:
         fill_project(project, count)
+        project.file.grouping = Grouping(rule="each")  # another one looks at the pixels, too
+        project.save()
     session = Session(save_delay=0)
 
     def verb(*arguments: str) -> None:

@@ -6,6 +6,7 @@ from tests.conftest import fill_project
 from tests.file_operations import counted
 from workbench.core.check.project_statistics import project_statistics
 from workbench.core.project.image_row import ImageIndex
+from workbench.core.project.project import Grouping
 from workbench.core.project.storage import leads_outside
 
 COUNT, FIXED = 40, 60  # images, operations that do not depend on their number
@@ -13,6 +14,7 @@ COUNT, FIXED = 40, 60  # images, operations that do not depend on their number
 
 def test_statistics_and_the_first_list_open_each_file_once(project):
     keys = fill_project(project, COUNT)
+    project.file.grouping = Grouping(rule="each")  # another one looks at the pixels, too
     with counted(project.root) as found:
         assert project_statistics(project).images == COUNT
     assert found.total() <= 3 * COUNT + FIXED
