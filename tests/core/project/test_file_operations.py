@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+
 from tests.conftest import fill_project
 from tests.file_operations import counted
 from workbench.core.check.project_statistics import project_statistics
@@ -18,10 +20,10 @@ def test_statistics_and_the_first_list_open_each_file_once(project):
     with counted(project.root) as found:
         assert project_statistics(project).images == COUNT
     assert found.total() <= 3 * COUNT + FIXED
-    with counted(project.root) as found, ImageIndex(project) as index:
+    with counted(project.root) as found, contextlib.closing(ImageIndex(project)) as index:
         assert len(list(index.refresh(keys))) == COUNT
     assert found.total() <= 3 * COUNT + FIXED
-    with counted(project.root) as found, ImageIndex(project) as index:
+    with counted(project.root) as found, contextlib.closing(ImageIndex(project)) as index:
         assert not list(index.refresh(keys))
     assert found.total() <= FIXED
 
