@@ -29,8 +29,10 @@ from workbench.core.project.project import Project
 from workbench.core.runs import child_process
 from workbench.core.runs.launch import worker_environment
 from workbench.inference.io.image_io import write_png
+from workbench.ui.shell.startup import restore_import
 
 IdleThreads.install()
+restore_import()
 ROOT = Path(__file__).resolve().parents[1]
 NEVER = 24 * 60 * 60 * 1000  # ms
 
