@@ -22,7 +22,7 @@ import numpy as np
 import pytest
 from pytestqt.qtbot import QtBot
 
-from tests.fork_server import IdleThreads
+from tests.fork_server import SHORT_END, IdleThreads
 from tests.forked_programs import ForkedPrograms
 from workbench.core.project import annotation
 from workbench.core.project.project import Project
@@ -146,6 +146,7 @@ def forked_programs(niceness_of_children) -> Iterator[ForkedPrograms]:
     programs = ForkedPrograms({"workbench": command_line, "workbench.training": worker_environment("cpu")})
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(os, "fsync", lambda file: None)
+        patch.setenv(SHORT_END, "1")
         patch.setattr(ssl, "create_default_context", functools.cache(ssl.create_default_context))
         if os.name == "posix":
             patch.setattr(child_process, "NICENESS", os.getpriority(os.PRIO_PROCESS, 0))
