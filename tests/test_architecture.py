@@ -616,7 +616,7 @@ def test_string_ids_use_the_terms_of_the_glossary():
     assert not found
 
 
-TESTS = sorted((ROOT / "tests").rglob("*.py"))
+TESTS = sorted(path for path in (ROOT / "tests").rglob("*.py") if "benchmarks" not in path.parts)
 
 
 def test_names_of_tests_use_the_terms_of_the_glossary():

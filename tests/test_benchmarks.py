@@ -10,21 +10,21 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).resolve().parents[1]
-NAMES = sorted(path.stem for path in (ROOT / "benchmarks").glob("*.py") if path.stem != "__init__")
+NAMES = sorted(path.stem for path in (ROOT / "tests" / "benchmarks").glob("*.py") if path.stem != "__init__")
 
 
 @pytest.mark.parametrize("name", NAMES)
 def test_benchmark_can_be_imported(name):
     try:
-        importlib.import_module(f"benchmarks.{name}")
+        importlib.import_module(f"tests.benchmarks.{name}")
     except ModuleNotFoundError as error:
-        if (error.name or "").split(".")[0] in ("workbench", "tests", "benchmarks"):
+        if (error.name or "").split(".")[0] in ("workbench", "tests"):
             raise
         pytest.skip(f"needs {error.name}, see its docstring")
 
 
 def test_time_to_half_of_the_final_dice():
-    from benchmarks.responsiveness import first_line, seconds_to_half
+    from tests.benchmarks.responsiveness import first_line, seconds_to_half
 
     validations = [(4.0, 0.0), (9.0, 0.41), (15.0, 0.3), (30.0, 0.8)]
     assert seconds_to_half(validations, 0.8) == 9.0 and seconds_to_half(validations, 0.9) == 30.0
@@ -35,14 +35,14 @@ def test_time_to_half_of_the_final_dice():
 
 def test_image_list_benchmark_runs(tmp_path):
     """A small project is enough to run every measurement."""
-    script = ROOT / "benchmarks" / "image_list.py"
+    script = ROOT / "tests" / "benchmarks" / "image_list.py"
     done = subprocess.run([sys.executable, str(script), "200", "--keep", str(tmp_path)], capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
     assert "first rows painted" in done.stdout
 
 
 def test_halves_of_a_set_are_contiguous_and_apart():
-    from benchmarks.image_sets import SetImage, halves
+    from tests.benchmarks.image_sets import SetImage, halves
 
     items = [
         SetImage(Path(f"{kind}/{kind}_{number}.png"), kind, f"{kind} {number // 3}", None, number)

@@ -26,7 +26,7 @@ from workbench.training.control_channel import ControlChannel
 @pytest.mark.skipif(not hasattr(signal, "SIGKILL") or os.name != "posix", reason="there is no SIGKILL here")
 @pytest.mark.parametrize(("model", "kills"), [pytest.param("unet", 3, marks=pytest.mark.new_processes), ("resnet", 1)])
 def test_a_run_killed_repeatedly_equals_an_undisturbed_one(labeled_project, model, kills):
-    """benchmarks/training_kills.py repeats this with fifty kills."""
+    """tests/benchmarks/training_kills.py repeats this with fifty kills."""
     undisturbed, killed = (make_run(labeled_project, model, epochs=2 + kills, validations=2 + kills) for _ in range(2))
     seconds = train_undisturbed(undisturbed).seconds
     record = train_with_kills(killed, random.Random(4), longest=seconds, kills=kills)

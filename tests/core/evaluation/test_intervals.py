@@ -1,4 +1,4 @@
-"""Intervals with the part as the unit. benchmarks/intervals.py simulates more layouts and draws."""
+"""Intervals with the part as the unit. tests/benchmarks/intervals.py simulates more layouts and draws."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import itertools
 import numpy as np
 import pytest
 
-from benchmarks.intervals import FIGURES, SPREADS, simulate, simulate_new_part
+from tests.benchmarks.intervals import FIGURES, SPREADS, simulate, simulate_new_part
 from workbench.core.evaluation import intervals
 from workbench.core.evaluation.intervals import Interval, NewPart
 

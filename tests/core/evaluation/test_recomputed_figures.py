@@ -14,7 +14,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from benchmarks.image_sets import crackforest, magnetic_tile, mask_file
+from tests.benchmarks.image_sets import crackforest, magnetic_tile, mask_file
 from tests.inference.conftest import gray_settings, write_onnx
 from workbench.core.evaluation.figures import MASK_METRICS
 from workbench.core.evaluation.image_ranking import ScoredImage, image_auroc, recall_at

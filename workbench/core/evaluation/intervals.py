@@ -2,7 +2,7 @@
 
 Images and regions of one part resemble each other, so they contain less information about other parts than the same
 number of images of different parts. Every interval here is calculated from sums over each part, and none is stated for
-fewer than MIN_PARTS of them. benchmarks/intervals.py simulates how often the intervals contain the true value.
+fewer than MIN_PARTS of them. tests/benchmarks/intervals.py simulates how often the intervals contain the true value.
 """
 
 from __future__ import annotations
