@@ -143,7 +143,6 @@ def node_program() -> Path:
     return folder / "node.exe" if os.name == "nt" else folder / "bin" / "node"
 
 
-@pytest.mark.slow  # CONTRIBUTING.md: a step of its own, as long as a tenth of all tests
 @pytest.mark.parametrize("platform", ["Linux", "Windows"])
 def test_types_are_consistent(platform, request):
     """The type check of `[tool.pyright]`, with the libraries of this interpreter. A result is stored in pytest's cache.
