@@ -34,7 +34,7 @@ def main() -> None:
         fill_project(project, count)
         project.file.grouping = Grouping(rule="each")  # another one looks at the pixels, too
         project.save()
-    session = Session(save_delay=0)
+    session, places = Session(save_delay=0), [10]
 
     def verb(*arguments: str) -> None:
         with contextlib.redirect_stdout(io.StringIO()), contextlib.redirect_stderr(io.StringIO()):
@@ -49,7 +49,8 @@ def main() -> None:
 
     def paint() -> None:
         session.editor.begin("paint")
-        session.editor.paint_segment((10, 10), (20, 12), 3, 1)
+        session.editor.paint_segment((places[0], 10), (places[0], 40), 3, 1)
+        places.append(places.pop(0) + 20)
         session.editor.commit()
         session.flush()
 
