@@ -210,9 +210,9 @@ def check_window(machine: Machine) -> CheckResult:
     """Test in another process that the window can be opened; if quick, check the version only."""
     number = pip_commands.installed_version("PySide6-Essentials") or pip_commands.installed_version("PySide6")
     if number is None and not is_frozen():
-        return CheckResult("PySide6 is not installed", pip_command("PySide6-Essentials>=6.8,!=6.12.0"))
+        return CheckResult("PySide6 is not installed", pip_command(requirement("PySide6-Essentials")))
     if number == "6.12.0" and sys.version_info < (3, 12):
-        fix = pip_command("PySide6-Essentials>=6.8,!=6.12.0")
+        fix = pip_command(requirement("PySide6-Essentials"))
         return CheckResult("PySide6 6.12.0 crashes on this version of Python", fix)
     if machine.quick or is_frozen():
         return CheckResult(f"PySide6 {number or 'built in'}")

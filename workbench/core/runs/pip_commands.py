@@ -282,8 +282,11 @@ def paddle_command_here(facts: GpuFacts | None = None) -> str:
 
 
 def requirement(name: str) -> str:
-    """Return this distribution's requirement of a package, such as "numpy>=2", or the bare name if unknown."""
-    lines = [line for line in _requirements() if _name(line) == name.casefold() and "extra ==" not in line]
+    """Return this distribution's requirement of a package, such as "numpy>=2", or the bare name if unknown.
+
+    One of an extra is returned if there is no other.
+    """
+    lines = sorted((line for line in _requirements() if _name(line) == name.casefold()), key=lambda x: "extra ==" in x)
     return lines[0].partition(";")[0].strip() if lines else _KNOWN.get(name, name)
 
 
