@@ -13,6 +13,7 @@ from pathlib import Path
 from workbench.core import problems
 from workbench.core.images.image_files import image_size
 from workbench.core.messages import Message
+from workbench.core.plugins import plugins
 from workbench.core.project import annotation
 from workbench.core.project.annotation import has_label_files
 from workbench.core.project.formats.base import comparable
@@ -281,3 +282,7 @@ def _load(
     split = _split(project, key, splits) if keep_split else ""
     verdict = None if note.verdict is None else names.verdicts[note.verdict]
     return ExportedImage(key, names.images[key], width, height, mask, verdict, split)
+
+
+# At the end: a plug-in imports this module.
+EXPORT_FORMATS |= plugins("workbench.label_exports", lambda plugin: isinstance(plugin, ExportFormat), EXPORT_FORMATS)
