@@ -81,8 +81,7 @@ def test_doctor_and_help_name_plugins(installed):
     for name in plugins.GROUPS:
         assert f"({name})" in done.stdout.partition("left out:")[0]
     detail, fix, *rest = done.stdout.splitlines()
-    assert (
-        "none (workbench.formats): ModuleNotFoundError" in detail and "coco (workbench.formats): ValueError" in detail
-    )
+    for name, error in (("none", "ModuleNotFoundError"), ("coco", "ValueError"), ("number", "TypeError")):
+        assert f"{name} (workbench.formats): {error}" in detail
     assert fix.startswith("Repair or remove") and any("--last-result FILE" in line for line in rest)
     assert "thresholds" in rest[-1]

@@ -231,8 +231,9 @@ def suggest_all(
     """Predict images and replace their stored suggestions. Labels are not changed.
 
     folder: of the model; any path for a labeler. on_image: called with the number and result of each image; unreadable
-    images are reported and skipped. resume: keep existing results of the same model. stop: polled between images. cancelled: polled within one.
-    Return True if all images were processed. Raises ProposesNothing, ProjectReadOnly, CannotWrite.
+    images are reported and skipped. resume: keep existing results of the same model. stop: polled between images.
+    cancelled: polled within one. Return True if all images were processed. Raises ProposesNothing, ProjectReadOnly,
+    CannotWrite.
     """
     if predictor.settings.task != "segmentation":
         raise ProposesNothing(name=model_name(folder))

@@ -33,9 +33,7 @@ def _parse(tree: FileTree, name: str) -> Iterator[ShapedImage]:
 
 
 _reader = ShapeReader(_files, _parse)
-BOXES = Format(
-    "boxes", _reader.recognition_score, lambda tree, options, known: _reader.find(tree, options, known), "Boxes"
-)
+BOXES = Format("boxes", _reader.recognition_score, _reader.find, "Boxes")
 
 
 class BoxWriter(LabelWriter):
