@@ -46,7 +46,7 @@ def test_man_page_has_each_verb_and_no_errors(files):
     assert [verb for verb in cli.VERBS if f".SH {verb.upper()}\n" not in text] == []
     assert "workbench check my\\-project \\-\\-fail" in text and "%" in text and "(default: 5)" in text
     if shutil.which("groff"):
-        command = ["groff", "-man", "-Tutf8", "-ww"]
+        command = ["groff", "-man", "-Kutf8", "-Tutf8", "-ww"]
         done = subprocess.run(command, input=text, capture_output=True, text=True)
         assert not done.stderr and "label surface defects" in done.stdout
 
