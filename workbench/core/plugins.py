@@ -14,7 +14,7 @@ from typing import Any
 # Group of entry points -> what its objects are.
 GROUPS = {
     "workbench.formats": "a Format of workbench.core.project.formats, which reads labels",
-    "workbench.label_exports": "an ExportFormat of workbench.core.project.exporting, which writes labels",
+    "workbench.label_exports": "an ExportFormat of workbench.core.project.formats.label_export, which writes labels",
     "workbench.labelers": "a function from an image, (H, W) or (H, W, 3), to class name -> bool (H, W)",
     "workbench.sinks": "a result output: a module with NAMES, add_arguments(group) and configure(options)",
     "workbench.layouts": "a Layout of workbench.core.runs.export_options",

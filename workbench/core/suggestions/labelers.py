@@ -29,8 +29,8 @@ class Labeler:
             raise UnknownModel(path=name)
         self._label: Callable[[np.ndarray], Mapping[str, np.ndarray]] = found
         own = tuple(ClassSettings(info.id, info.name, info.color) for info in classes)
-        half = (0.5,) * len(own)
-        self.settings = ModelSettings("segmentation", name, classes=own, thresholds=half, min_area=(0,) * len(own))
+        limits = {"thresholds": (0.5,) * len(own), "min_area": (0,) * len(own)}
+        self.settings = ModelSettings(task="segmentation", name=name, classes=own, **limits)
 
     def predict(self, image: np.ndarray, *, cancelled: Callable[[], bool] = lambda: False) -> Prediction:
         """Return the regions of an image as stored; classes that the project lacks are left out. Raises ImageBroken."""

@@ -7,10 +7,9 @@ from pathlib import PurePosixPath
 
 import numpy as np
 
-from workbench.core.project.exporting import ExportFormat
 from workbench.core.project.formats import Format
 from workbench.core.project.formats.base import FileTree
-from workbench.core.project.formats.label_export import ExportedImage, LabelWriter, regions, write_lines
+from workbench.core.project.formats.label_export import ExportedImage, ExportFormat, LabelWriter, regions, write_lines
 from workbench.core.project.formats.shape_labels import ShapedImage, ShapeReader
 from workbench.core.project.formats.shapes import Shape
 from workbench.core.project.formats.text_files import text_lines
