@@ -51,7 +51,7 @@ class RunMeasurement:
     def __repr__(self) -> str:
         several = len(self.figures.classes) > 1
         rows = [row for row in self.rows if row.metric.shown and row.value is not None]
-        rows = [row for row in rows if several or row.scope not in ("class", "mean")]
+        rows = [row for row in rows if row.scope != "size" and (several or row.scope not in ("class", "mean"))]
         lines = [f"{self.run.name} on {self.figures.images} images of {self.figures.parts} parts ({self.split}):"]
         lines += [f"  {figure_texts.name(row)}: {figure_texts.text(row)}" for row in rows]
         return "\n".join([*lines, *self.notes])
