@@ -6,8 +6,8 @@
 SAMPLE is a project made by `workbench demo`; it is copied, not changed. `2560x1440@2` is a window of 1280 x 720 logical
 pixels on a screen of scale 2. OUT receives THEME-LANGUAGE-SIZE/VIEW.png and, with `--sheet`, one contact sheet
 a combination. Texts that are cut, widgets outside of the window and English words in a Chinese window are written to
-standard error. Works without a screen. `--focus` takes some dialogs after each press of Tab instead. `--readme` renews
-resources/screenshot.png, `--guide` the pictures of the guide, from the first theme and size, and `--animation` the one
+standard error. Works without a screen. `--focus` takes some dialogs after each press of Tab instead. `--guide` renews
+the pictures of the guide, from the first theme and size, and `--animation` the one
 of the README. The files in the repository are made in a few minutes by
 
     python packaging/screenshots.py SAMPLE OUT --guide --themes light --sizes 1100x660 --views guide
@@ -43,7 +43,6 @@ from workbench.core.project.project import Project
 from workbench.core.runs.run import Run
 
 ROOT = Path(__file__).resolve().parents[1]
-README_PICTURE = ROOT / "resources" / "screenshot.png"
 # Views in the guide. Pages show a picture as `NAME.webp`.
 GUIDE_VIEWS = (
     *("new_project", "labeling", "spots", "contact_sheet", "class_merge", "suggestions", "live_training"),
@@ -177,7 +176,6 @@ def main() -> int:
     parser.add_argument("--focus", action="store_true", help="take the keyboard focus in dialogs")
     parser.add_argument("--sheet", action="store_true", help="write a contact sheet of each combination")
     parser.add_argument("--one", action="store_true", help=argparse.SUPPRESS)
-    parser.add_argument("--readme", action="store_true", help="renew resources/screenshot.png")
     parser.add_argument("--guide", action="store_true", help="renew the pictures of the guide")
     parser.add_argument("--animation", action="store_true", help="renew resources/stroke.webp instead")
     options = parser.parse_args()
@@ -214,8 +212,6 @@ def main() -> int:
         if options.sheet:
             for theme, language, size in itertools.product(themes, languages, sizes):
                 sheet(options.out / f"{theme}-{language}-{size}")
-    if options.readme:
-        shutil.copyfile(options.out / f"{themes[0]}-{languages[0]}-{sizes[0]}" / "labeling.png", README_PICTURE)
     if options.guide:
         sizes_of = [
             guide_pictures(options.out / f"{themes[0]}-{language}-{sizes[0]}", ROOT / "resources" / "guide" / language)

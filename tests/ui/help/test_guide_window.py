@@ -110,8 +110,8 @@ def test_languages():
     assert guide_pages("fr") == english
 
 
-def test_pictures_fit_into_the_page(guide):
-    """A picture of the guide is as wide as the window it shows, which is wider than the page."""
+def test_images_fit_into_the_page(guide):
+    """An image of the guide is as wide as the window it shows, which is wider than the page."""
     guide.open_page("first-project.md")
     document = guide.browser.document()
     names = [name for _, name in images_of(document)]
