@@ -20,7 +20,7 @@ def stroke(stage: Stage) -> list[tuple[QImage, int]]:
     """Return the pictures, each with its time in milliseconds."""
     frames: list[tuple[QImage, int]] = []
     stage.open_copy("stroke")
-    stage.run("instant_overlay")
+    assert stage.services.instant_overlay.on
     first, second = _scratched(stage)
     stage.open_image(first)
     stage.pause(1)
