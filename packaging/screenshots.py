@@ -10,7 +10,7 @@ standard error. Works without a screen. `--focus` takes some dialogs after each 
 the pictures of the guide, from the first theme and size, and `--animation` the one
 of the README. The files in the repository are made in a few minutes by
 
-    python packaging/screenshots.py SAMPLE OUT --guide --themes light --sizes 1100x660 --views guide
+    python packaging/screenshots.py SAMPLE OUT --guide --themes light --sizes 1366x768 --views guide
     python packaging/screenshots.py SAMPLE OUT --animation --themes dark --languages en --sizes 1100x660
 """
 

@@ -139,7 +139,7 @@ def _fixed_families() -> list[str]:
 
 
 _INDEX = "index.md"
-_SIZE = QSize(1080, 740)  # px
+_SIZE = QSize(1240, 740)  # px
 _CONTENTS_WIDTH = 230  # px
 _GAP = 12  # px beside the splitter
 
