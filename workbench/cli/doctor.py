@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import getpass
-import importlib
 import locale
 import os
 import platform
@@ -342,7 +341,7 @@ def _read_registry(path: str, name: str) -> object:
 def _plugins(_: Machine) -> CheckResult:
     """Load the tables that plug-ins extend, and name those that are used and those that are left out."""
     for module in ("core.project.exporting", "cli.sinks.result_outputs", "core.runs.export_options"):
-        importlib.import_module(f"workbench.{module}")
+        import_module(f"workbench.{module}")
     plugins.plugins("workbench.labelers", callable)
     names = ", ".join(f"{name} ({group})" for group, name in plugins.used) or "none"
     wrong = "; ".join(f"{name} ({group}): {why}" for (group, name), why in plugins.left_out.items())
