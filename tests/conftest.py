@@ -22,15 +22,17 @@ import numpy as np
 import pytest
 from pytestqt.qtbot import QtBot
 
-from tests.fork_server import IdleThreads
+from tests.fork_server import SHORT_END, IdleThreads
 from tests.forked_programs import ForkedPrograms
 from workbench.core.project import annotation
 from workbench.core.project.project import Project
 from workbench.core.runs import child_process
 from workbench.core.runs.launch import worker_environment
 from workbench.inference.io.image_io import write_png
+from workbench.ui.shell.startup import restore_import
 
 IdleThreads.install()
+restore_import()
 ROOT = Path(__file__).resolve().parents[1]
 NEVER = 24 * 60 * 60 * 1000  # ms
 
@@ -112,6 +114,12 @@ hypothesis.settings.register_profile("untimed", deadline=None)
 hypothesis.settings.load_profile("untimed")
 
 
+def _move_windows_home(patch: pytest.MonkeyPatch, home: Path) -> None:
+    """Redirect the folders that `platformdirs` asks Windows for."""
+    for name in ("APPDATA", "LOCAL_APPDATA"):
+        patch.setenv(f"WIN_PD_OVERRIDE_{name}", str(home / "windows"))
+
+
 @pytest.fixture(scope="session", autouse=True)
 def homes(tmp_path_factory) -> Iterator[Iterator[Path]]:
     """Iterator over new home folders. `mktemp` would search all folders of earlier tests for each one.
@@ -122,6 +130,7 @@ def homes(tmp_path_factory) -> Iterator[Iterator[Path]]:
     with pytest.MonkeyPatch.context() as patch:
         for kind in ("config", "data"):
             patch.setenv(f"XDG_{kind.upper()}_HOME", str(folder / "shared"))
+        _move_windows_home(patch, folder / "shared")
         yield (folder / str(number) for number in itertools.count())
 
 
@@ -144,6 +153,7 @@ def forked_programs(niceness_of_children) -> Iterator[ForkedPrograms]:
     programs = ForkedPrograms({"workbench": command_line, "workbench.training": worker_environment("cpu")})
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(os, "fsync", lambda file: None)
+        patch.setenv(SHORT_END, "1")
         patch.setattr(ssl, "create_default_context", functools.cache(ssl.create_default_context))
         if os.name == "posix":
             patch.setattr(child_process, "NICENESS", os.getpriority(os.PRIO_PROCESS, 0))
@@ -167,6 +177,7 @@ def isolation(request, homes, forked_programs):
     with pytest.MonkeyPatch.context() as patch:
         for kind in ("config", "cache", "data", "state"):
             patch.setenv(f"XDG_{kind.upper()}_HOME", str(home / kind))
+        _move_windows_home(patch, home)
         if "qtbot" in request.fixturenames:
             patch.setattr("workbench.ui.shell.application.EXCLUSION_DELAY", NEVER)
         yield
