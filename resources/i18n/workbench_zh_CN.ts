@@ -2152,6 +2152,22 @@
         <translation>此图片未标为已完成</translation>
     </message>
     <message>
+        <source>Separate &amp;good and defective images</source>
+        <translation>区分良品和缺陷图片(&amp;G)</translation>
+    </message>
+    <message>
+        <source>Show all images as thumbnails: {good} good, {defective} defective, {skip} next</source>
+        <translation>以缩略图显示全部图片：{good} 良品，{defective} 有缺陷，{skip} 下一张</translation>
+    </message>
+    <message>
+        <source>&amp;Paint defective images</source>
+        <translation>涂画缺陷图片(&amp;P)</translation>
+    </message>
+    <message>
+        <source>List the images in progress, and open the next one whose defects are not painted</source>
+        <translation>列出进行中的图片，并打开下一张缺陷尚未涂画的图片</translation>
+    </message>
+    <message>
         <source>T&amp;here are no good images</source>
         <translation>没有良品图片(&amp;H)</translation>
     </message>
@@ -2282,6 +2298,13 @@
     <message>
         <source>Data &amp;split</source>
         <translation>数据划分(&amp;S)</translation>
+    </message>
+</context>
+<context>
+    <name>ImagePreview</name>
+    <message>
+        <source>Large view</source>
+        <translation>放大视图</translation>
     </message>
 </context>
 <context>
@@ -3802,6 +3825,18 @@
     <message>
         <source>Press {key} again to use it on the image.</source>
         <translation>如需对图片使用，请再按一次{key}键。</translation>
+    </message>
+    <message>
+        <source>Stopped at {name}: it is not shown yet.</source>
+        <translation>在 {name} 处停止：该图片尚未显示。</translation>
+    </message>
+    <message>
+        <source>Keys typed too early have no effect.</source>
+        <translation>过早按下的键不起作用。</translation>
+    </message>
+    <message>
+        <source>{n} {n:image has|images have} painted defects and did not change.</source>
+        <translation>{n} 张图片已涂有缺陷，未作更改。</translation>
     </message>
     <message>
         <source>Nothing was painted because the area is too large.</source>
@@ -5690,6 +5725,49 @@
     </message>
 </context>
 <context>
+    <name>SeparationBar</name>
+    <message>
+        <source>Good</source>
+        <translation>良品</translation>
+    </message>
+    <message>
+        <source>Defective</source>
+        <translation>有缺陷</translation>
+    </message>
+    <message>
+        <source>Skip</source>
+        <translation>跳过</translation>
+    </message>
+    <message>
+        <source>The selected images have no defects: they are marked as done, without painting</source>
+        <translation>选中的图片没有缺陷：无需涂画，标为已完成</translation>
+    </message>
+    <message>
+        <source>The selected images have defects, to be painted later</source>
+        <translation>选中的图片有缺陷，稍后涂画</translation>
+    </message>
+    <message>
+        <source>Go to the next image without a decision</source>
+        <translation>不作决定，转到下一张图片</translation>
+    </message>
+    <message>
+        <source>Open the images with defects that are not painted yet, one after the other</source>
+        <translation>逐张打开缺陷尚未涂画的图片</translation>
+    </message>
+    <message>
+        <source>Good: {good} · Defects to paint: {to_paint} · Not decided: {undecided}</source>
+        <translation>良品：{good} · 待涂画：{to_paint} · 未决定：{undecided}</translation>
+    </message>
+    <message>
+        <source>Not decided: {undecided}</source>
+        <translation>未决定：{undecided}</translation>
+    </message>
+    <message>
+        <source>Paint {n} defective {n:image|images}</source>
+        <translation>涂画 {n} 张缺陷图片</translation>
+    </message>
+</context>
+<context>
     <name>SettingsHeader</name>
     <message>
         <source>Next {model} training</source>
@@ -6327,6 +6405,10 @@
         <translation>再标注 {n} 张有缺陷的图片</translation>
     </message>
     <message>
+        <source>Separate good and defective</source>
+        <translation>区分良品和缺陷图片</translation>
+    </message>
+    <message>
         <source>Mark 1 more good image as done</source>
         <translation>再将 1 张良品图片标为已完成</translation>
     </message>
@@ -6443,8 +6525,8 @@
         <translation>涂出图片中的缺陷，然后点击“完成”（{key}）。没有缺陷的图片无需涂画，直接标为已完成。有缺陷的图片达到 {n} 张后，其中一部分用于评估模型。点击可打开下一张图片。</translation>
     </message>
     <message>
-        <source>Open images without a defect and click Done ({key}), without painting. Good images teach the model what is normal; some of them measure its false alarms. Click to open the next image.</source>
-        <translation>打开没有缺陷的图片，不涂任何内容，点击“完成”（{key}）。良品图片让模型了解正常的外观，其中一部分用来测量误报。点击打开下一张图片。</translation>
+        <source>Good images teach the model what is normal; some of them measure its false alarms. Click to show all images as thumbnails: {key} marks the selected ones as good.</source>
+        <translation>良品图片让模型了解正常状态，其中一部分用来评估误报。点击以缩略图显示全部图片：按 {key} 将选中的图片标为良品。</translation>
     </message>
     <message>
         <source>Set a verdict in the panel on the right. With {n} images and two verdicts, some images are used to measure the model. Click to open the next image.</source>

@@ -341,6 +341,10 @@ class Window(QMainWindow):
         self.overlay.text_changed.connect(self.header.show_model_text)
         self.evaluation_navigation.switched.connect(self.workspace.show_center_only)
         self.images.thumbnails_toggled.connect(self.workspace.show_thumbnails)
+        separation = self.images.thumbnail_view.separation
+        separation.paint_requested.connect(self.table["paint_defective"].trigger)
+        separation.stopped.connect(messages.image_not_shown)
+        separation.left_out.connect(messages.painted_left_out)
         self.region_navigator.stepped.connect(self.status.show_step)
         self.region_navigator.arrived.connect(canvas.suggestions.highlight_at_pointer)
         canvas.tool_changed.connect(lambda: canvas.ruler.switch(False))

@@ -124,9 +124,10 @@ class Workspace(QSplitter):
         row.addWidget(tools)
         row.addWidget(canvas, 1)
         column.addLayout(row, 1)
-        self._canvas_tools = (options, tools)
+        self._of_canvas = (header, options, tools, side)
         self._surroundings = (images, header, options, side, tools)  # hidden during an evaluation
         self._hidden: list[QWidget] = []
+        self._covered: list[QWidget] = []  # hidden while thumbnails are shown
         self._training = training
         self._training_height = _TRAINING_HEIGHT
         self._folded = False
@@ -140,8 +141,10 @@ class Workspace(QSplitter):
         self.setStretchFactor(0, 1)
 
     def show_thumbnails(self, on: bool) -> None:
-        """Hide what belongs to the canvas, while thumbnails of images are shown in its place."""
-        for widget in self._canvas_tools:
+        """Hide what belongs to the canvas and its image, while thumbnails are shown in its place."""
+        if on:
+            self._covered = [widget for widget in self._of_canvas if not widget.isHidden()]
+        for widget in self._covered:
             widget.setHidden(on)
 
     def show_center_only(self, on: bool) -> None:
