@@ -595,6 +595,69 @@
     </message>
 </context>
 <context>
+    <name>CoachMarks</name>
+    <message>
+        <source>Skip</source>
+        <translation>跳过</translation>
+    </message>
+    <message>
+        <source>{number} of {count}</source>
+        <translation>{number} / {count}</translation>
+    </message>
+    <message>
+        <source>Next</source>
+        <translation>下一个</translation>
+    </message>
+    <message>
+        <source>Done</source>
+        <translation>完成</translation>
+    </message>
+    <message>
+        <source>{n} {n:image is|images are} listed here. {image} is open.</source>
+        <translation>这里列出 {n} 张图片，{image} 已打开。</translation>
+    </message>
+    <message>
+        <source>Paint the defects of {image} with the brush, or with another tool on the left.</source>
+        <translation>用画笔或左侧的其他工具涂出 {image} 的缺陷。</translation>
+    </message>
+    <message>
+        <source>This button always names what helps most, and does it.</source>
+        <translation>这个按钮始终给出当前最有用的一步，点击即可执行。</translation>
+    </message>
+    <message>
+        <source>Choose the class that you paint. + adds another one.</source>
+        <translation>选择要涂画的类别，点击 + 添加类别。</translation>
+    </message>
+    <message>
+        <source>Marks the image as done and opens the next one. Unpainted, it is good.</source>
+        <translation>将图片标为已完成并打开下一张。不涂画即为良品。</translation>
+    </message>
+    <message>
+        <source>Two images with defects and ten good images are enough for a training.</source>
+        <translation>两张缺陷图片和十张良品图片就可以训练。</translation>
+    </message>
+    <message>
+        <source>Your images</source>
+        <translation>你的图片</translation>
+    </message>
+    <message>
+        <source>Next step</source>
+        <translation>下一步</translation>
+    </message>
+    <message>
+        <source>Classes</source>
+        <translation>类别</translation>
+    </message>
+    <message>
+        <source>Paint</source>
+        <translation>涂画</translation>
+    </message>
+    <message>
+        <source>Train</source>
+        <translation>训练</translation>
+    </message>
+</context>
+<context>
     <name>CollapsibleSection</name>
     <message>
         <source>Fold or unfold this section</source>
@@ -1175,6 +1238,10 @@
     <message>
         <source>Skipped images: {n} ({names})</source>
         <translation>已跳过的图片：{n} 张（{names}）</translation>
+    </message>
+    <message>
+        <source>How parts are told apart…</source>
+        <translation>如何区分零件…</translation>
     </message>
     <message>
         <source>Data leakage: {n} {n:image shows a part that was|images show parts that were} used in training, so the metrics are too high.</source>
@@ -1845,6 +1912,14 @@
     <message>
         <source>Explain the parts of the window one after another</source>
         <translation>依次介绍窗口的各个部分</translation>
+    </message>
+    <message>
+        <source>Show the &amp;controls</source>
+        <translation>指出控件(&amp;C)</translation>
+    </message>
+    <message>
+        <source>Point at the controls of a first project, one after another</source>
+        <translation>依次指出第一个项目所需的控件</translation>
     </message>
     <message>
         <source>G&amp;uide</source>
@@ -4137,6 +4212,10 @@
         <translation>容差</translation>
     </message>
     <message>
+        <source>Value range</source>
+        <translation>数值范围</translation>
+    </message>
+    <message>
         <source>Smooth</source>
         <translation>平滑</translation>
     </message>
@@ -4167,10 +4246,6 @@
     <message>
         <source>Determine the value from the image at each click</source>
         <translation>每次点击时根据图片自动确定数值</translation>
-    </message>
-    <message>
-        <source>Gray range</source>
-        <translation>灰度范围</translation>
     </message>
     <message>
         <source>Include enclosed areas</source>
@@ -4339,6 +4414,125 @@
     <message>
         <source>Reason</source>
         <translation>原因</translation>
+    </message>
+</context>
+<context>
+    <name>PartRuleDialog</name>
+    <message>
+        <source>How parts are told apart</source>
+        <translation>如何区分零件</translation>
+    </message>
+    <message>
+        <source>Several images can show the same part: from other sides, or taken again. Images of one part are never divided between training and validation, because a model recognizes a part that it has seen, and its metrics would be too good.</source>
+        <translation>多张图片可能拍的是同一个零件：从不同侧面，或重复拍摄。同一零件的图片不会分到训练集和验证集两边，因为模型会认出见过的零件，指标就会偏高。</translation>
+    </message>
+    <message>
+        <source>&amp;Automatic: neighboring numbers, and images that look the same</source>
+        <translation>自动(&amp;A)：编号相邻或看起来相同的图片</translation>
+    </message>
+    <message>
+        <source>By &amp;folder: all images of a folder show one part</source>
+        <translation>按文件夹(&amp;F)：同一文件夹的图片属于一个零件</translation>
+    </message>
+    <message>
+        <source>By &amp;name: images whose names begin in the same way show one part</source>
+        <translation>按名称(&amp;N)：名称开头相同的图片属于一个零件</translation>
+    </message>
+    <message>
+        <source>&amp;Each image is a part of its own</source>
+        <translation>每张图片单独算作一个零件(&amp;E)</translation>
+    </message>
+    <message>
+        <source>Part in the name</source>
+        <translation>名称中表示零件的部分</translation>
+    </message>
+    <message>
+        <source>up to the last _ or -</source>
+        <translation>到最后一个 _ 或 - 为止</translation>
+    </message>
+    <message>
+        <source>up to the first _ or -</source>
+        <translation>到第一个 _ 或 - 为止</translation>
+    </message>
+    <message>
+        <source>up to the last number</source>
+        <translation>到最后一个数字为止</translation>
+    </message>
+    <message>
+        <source>regular expression</source>
+        <translation>正则表达式</translation>
+    </message>
+    <message>
+        <source>Regular expression</source>
+        <translation>正则表达式</translation>
+    </message>
+    <message>
+        <source>Parts</source>
+        <translation>零件</translation>
+    </message>
+    <message>
+        <source>Use for the next trainings</source>
+        <translation>用于之后的训练</translation>
+    </message>
+    <message>
+        <source>Close</source>
+        <translation>关闭</translation>
+    </message>
+    <message>
+        <source>Dividing the images into parts…</source>
+        <translation>正在按零件划分图片…</translation>
+    </message>
+    <message>
+        <source>This rule is in use</source>
+        <translation>正在使用此规则</translation>
+    </message>
+    <message>
+        <source>The project is read-only</source>
+        <translation>项目为只读</translation>
+    </message>
+    <message>
+        <source>{n} labeled {n:image|images} of {parts} {parts:part|parts}</source>
+        <translation>{n} 张已标注图片，{parts} 个零件</translation>
+    </message>
+    <message>
+        <source>{n} {n:image|images} of {parts} {parts:part|parts}</source>
+        <translation>{n} 张图片，{parts} 个零件</translation>
+    </message>
+    <message>
+        <source>Nothing is labeled yet.</source>
+        <translation>尚无标注。</translation>
+    </message>
+    <message>
+        <source>Part</source>
+        <translation>零件</translation>
+    </message>
+    <message>
+        <source>Images</source>
+        <translation>图片</translation>
+    </message>
+    <message>
+        <source>Examples</source>
+        <translation>示例</translation>
+    </message>
+    <message>
+        <source>Data split</source>
+        <translation>数据划分</translation>
+    </message>
+    <message>
+        <source>training</source>
+        <translation>训练</translation>
+    </message>
+    <message>
+        <source>validation</source>
+        <translation>验证</translation>
+    </message>
+    <message>
+        <source>test</source>
+        <translation>测试</translation>
+    </message>
+    <message>
+        <source>Next training: {train} for training, {val} for validation, {test} for the test</source>
+        <translation>下次训练：训练 {train} 张，验证 {val} 张，测试 {test} 张</translation>
     </message>
 </context>
 <context>
@@ -5154,6 +5348,14 @@
         <translation>图片、类别和区域的数量以及区域尺寸</translation>
     </message>
     <message>
+        <source>How parts are &amp;told apart…</source>
+        <translation>如何区分零件(&amp;T)…</translation>
+    </message>
+    <message>
+        <source>By folder, by name, or each image by itself; with the data split that follows</source>
+        <translation>按文件夹、按名称，或每张图片单独算作一个零件；并显示由此得到的数据划分</translation>
+    </message>
+    <message>
         <source>M&amp;erge project…</source>
         <translation>合并项目(&amp;E)…</translation>
     </message>
@@ -5935,6 +6137,18 @@
         <translation>指针处区域的菜单</translation>
     </message>
     <message>
+        <source>Thumbnails: good images, and next</source>
+        <translation>缩略图：标为良品并转到下一张</translation>
+    </message>
+    <message>
+        <source>Thumbnails: defective images, and next</source>
+        <translation>缩略图：标为有缺陷并转到下一张</translation>
+    </message>
+    <message>
+        <source>Thumbnails: next image, without a decision</source>
+        <translation>缩略图：不作决定，转到下一张</translation>
+    </message>
+    <message>
         <source>Wheel</source>
         <translation>滚轮</translation>
     </message>
@@ -6291,6 +6505,13 @@
     <message>
         <source>{name}, …</source>
         <translation>{name} 等</translation>
+    </message>
+</context>
+<context>
+    <name>Sparkline</name>
+    <message>
+        <source>Metric on the validation images: {value}</source>
+        <translation>验证图片上的指标：{value}</translation>
     </message>
 </context>
 <context>
@@ -14904,20 +15125,8 @@
         <translation>阈值画笔(&amp;T)</translation>
     </message>
     <message>
-        <source>Threshold brush: paint only gray values similar to the start point</source>
-        <translation>阈值画笔：只涂画与起点灰度相近的像素</translation>
-    </message>
-    <message>
-        <source>Drag to paint gray values similar to the start point</source>
-        <translation>拖动：涂画与起点灰度相近的像素</translation>
-    </message>
-    <message>
         <source>Magic &amp;wand</source>
         <translation>魔棒(&amp;W)</translation>
-    </message>
-    <message>
-        <source>Magic wand: press to select similar gray values, drag to set the tolerance</source>
-        <translation>魔棒：按下选取灰度相近的区域，拖动调整容差</translation>
     </message>
     <message>
         <source>Hold and drag right to grow, left to shrink</source>
@@ -14982,6 +15191,18 @@
     <message>
         <source>&amp;Polygon</source>
         <translation>多边形(&amp;P)</translation>
+    </message>
+    <message>
+        <source>Threshold brush: paint only colors or gray values similar to the start point</source>
+        <translation>阈值画笔：只涂与起点颜色或灰度相近的像素</translation>
+    </message>
+    <message>
+        <source>Drag to paint colors or gray values similar to the start point</source>
+        <translation>拖动以涂抹与起点颜色或灰度相近的像素</translation>
+    </message>
+    <message>
+        <source>Magic wand: press to select similar colors or grays, drag to set the tolerance</source>
+        <translation>魔棒：按下选择颜色或灰度相近的区域，拖动调整容差</translation>
     </message>
     <message>
         <source>Polygon: click the corners; Enter closes it, Esc discards it</source>

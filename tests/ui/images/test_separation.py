@@ -114,11 +114,11 @@ def test_enter_on_the_canvas_marks_shown_images_only(application, root, qtbot):
     session, window = application.services.session, application.window
     with qtbot.waitSignal(session.image_opened):
         session.open_project(root)
-    qtbot.waitUntil(lambda: window.canvas.shows_current and len(session.rows) == COUNT)
+    qtbot.waitUntil(lambda: window.canvas.content.seen and len(session.rows) == COUNT)
     window.canvas.setFocus()
     for _ in range(8):
         window.table["done_next"].trigger()  # eight keys before the window has time to paint
-    qtbot.waitUntil(lambda: window.canvas.shows_current)
+    qtbot.waitUntil(lambda: window.canvas.content.seen)
     done = statuses(session)
     assert done == {"00": "done"} and session.key == "p01.png"
 
@@ -130,7 +130,7 @@ def test_defective_images_are_painted_one_after_the_other(wall, application, qtb
     qtbot.waitUntil(lambda: window.stage_bar.next.text() == "Label 2 images with defects")
     assert wall.separation.paint.text() == "Paint 2 defective images"
     QTest.mouseClick(wall.separation.paint, Qt.MouseButton.LeftButton)
-    qtbot.waitUntil(lambda: session.key == "p01.png" and window.canvas.shows_current)
+    qtbot.waitUntil(lambda: session.key == "p01.png" and window.canvas.content.seen)
     assert not wall.isVisible() and window.side.isVisible()
     assert window.images.model.keys == ["p00.png", "p01.png", "p03.png"] or window.images.model.rowCount() == 2
     session.editor.paint_segment((10, 10), (30, 20), 4, 1)

@@ -311,7 +311,7 @@ class ImageMenu(MenuTable):
 
 
 def _mark_done_and_go(c: CommandContext) -> None:
-    if not c.canvas.shows_current:
+    if not c.canvas.content.seen:
         return  # a key typed faster than the images appear
     c.session.verdict_steps.set_status("done")
     if c.preferences.after_done == "next":

@@ -89,7 +89,6 @@ class Canvas(QWidget):
         self._dispatcher = EventDispatcher(self, self.view_state, self.scene, self.current, self.hovered.emit)
         self._arrange()
         self._connect()
-        self._painted_key: str | None = None  # image that was painted last
         self.content.show()
 
     def _connect(self) -> None:
@@ -315,13 +314,8 @@ class Canvas(QWidget):
         """Redraw everything, also the cached scene."""
         self.renderer.update_scene()
 
-    @property
-    def shows_current(self) -> bool:
-        """Whether the user sees the open image, and no other one is being opened."""
-        return self._painted_key == self._session.key == self._session.opening
-
     def paintEvent(self, event) -> None:
-        self._painted_key = self._session.key
+        self.content.seen_key = self._session.key
         painter = QPainter(self)
         try:
             self.renderer.paint(painter, event)
