@@ -595,6 +595,69 @@
     </message>
 </context>
 <context>
+    <name>CoachMarks</name>
+    <message>
+        <source>Skip</source>
+        <translation>跳过</translation>
+    </message>
+    <message>
+        <source>{number} of {count}</source>
+        <translation>{number} / {count}</translation>
+    </message>
+    <message>
+        <source>Next</source>
+        <translation>下一个</translation>
+    </message>
+    <message>
+        <source>Done</source>
+        <translation>完成</translation>
+    </message>
+    <message>
+        <source>{n} {n:image is|images are} listed here. {image} is open.</source>
+        <translation>这里列出 {n} 张图片，{image} 已打开。</translation>
+    </message>
+    <message>
+        <source>Paint the defects of {image} with the brush, or with another tool on the left.</source>
+        <translation>用画笔或左侧的其他工具涂出 {image} 的缺陷。</translation>
+    </message>
+    <message>
+        <source>This button always names what helps most, and does it.</source>
+        <translation>这个按钮始终给出当前最有用的一步，点击即可执行。</translation>
+    </message>
+    <message>
+        <source>Choose the class that you paint. + adds another one.</source>
+        <translation>选择要涂画的类别，点击 + 添加类别。</translation>
+    </message>
+    <message>
+        <source>Marks the image as done and opens the next one. Unpainted, it is good.</source>
+        <translation>将图片标为已完成并打开下一张。不涂画即为良品。</translation>
+    </message>
+    <message>
+        <source>Two images with defects and ten good images are enough for a training.</source>
+        <translation>两张缺陷图片和十张良品图片就可以训练。</translation>
+    </message>
+    <message>
+        <source>Your images</source>
+        <translation>你的图片</translation>
+    </message>
+    <message>
+        <source>Next step</source>
+        <translation>下一步</translation>
+    </message>
+    <message>
+        <source>Classes</source>
+        <translation>类别</translation>
+    </message>
+    <message>
+        <source>Paint</source>
+        <translation>涂画</translation>
+    </message>
+    <message>
+        <source>Train</source>
+        <translation>训练</translation>
+    </message>
+</context>
+<context>
     <name>CollapsibleSection</name>
     <message>
         <source>Fold or unfold this section</source>
@@ -1175,6 +1238,10 @@
     <message>
         <source>Skipped images: {n} ({names})</source>
         <translation>已跳过的图片：{n} 张（{names}）</translation>
+    </message>
+    <message>
+        <source>How parts are told apart…</source>
+        <translation>如何区分零件…</translation>
     </message>
     <message>
         <source>Data leakage: {n} {n:image shows a part that was|images show parts that were} used in training, so the metrics are too high.</source>
@@ -1847,6 +1914,14 @@
         <translation>依次介绍窗口的各个部分</translation>
     </message>
     <message>
+        <source>Show the &amp;controls</source>
+        <translation>指出控件(&amp;C)</translation>
+    </message>
+    <message>
+        <source>Point at the controls of a first project, one after another</source>
+        <translation>依次指出第一个项目所需的控件</translation>
+    </message>
+    <message>
         <source>G&amp;uide</source>
         <translation>使用指南(&amp;U)</translation>
     </message>
@@ -2152,6 +2227,22 @@
         <translation>此图片未标为已完成</translation>
     </message>
     <message>
+        <source>Separate &amp;good and defective images</source>
+        <translation>区分良品和缺陷图片(&amp;G)</translation>
+    </message>
+    <message>
+        <source>Show all images as thumbnails: {good} good, {defective} defective, {skip} next</source>
+        <translation>以缩略图显示全部图片：{good} 良品，{defective} 有缺陷，{skip} 下一张</translation>
+    </message>
+    <message>
+        <source>&amp;Paint defective images</source>
+        <translation>涂画缺陷图片(&amp;P)</translation>
+    </message>
+    <message>
+        <source>List the images in progress, and open the next one whose defects are not painted</source>
+        <translation>列出进行中的图片，并打开下一张缺陷尚未涂画的图片</translation>
+    </message>
+    <message>
         <source>T&amp;here are no good images</source>
         <translation>没有良品图片(&amp;H)</translation>
     </message>
@@ -2282,6 +2373,13 @@
     <message>
         <source>Data &amp;split</source>
         <translation>数据划分(&amp;S)</translation>
+    </message>
+</context>
+<context>
+    <name>ImagePreview</name>
+    <message>
+        <source>Large view</source>
+        <translation>放大视图</translation>
     </message>
 </context>
 <context>
@@ -3804,6 +3902,18 @@
         <translation>如需对图片使用，请再按一次{key}键。</translation>
     </message>
     <message>
+        <source>Stopped at {name}: it is not shown yet.</source>
+        <translation>在 {name} 处停止：该图片尚未显示。</translation>
+    </message>
+    <message>
+        <source>Keys typed too early have no effect.</source>
+        <translation>过早按下的键不起作用。</translation>
+    </message>
+    <message>
+        <source>{n} {n:image has|images have} painted defects and did not change.</source>
+        <translation>{n} 张图片已涂有缺陷，未作更改。</translation>
+    </message>
+    <message>
         <source>Nothing was painted because the area is too large.</source>
         <translation>区域过大，未涂画。</translation>
     </message>
@@ -4102,6 +4212,10 @@
         <translation>容差</translation>
     </message>
     <message>
+        <source>Value range</source>
+        <translation>数值范围</translation>
+    </message>
+    <message>
         <source>Smooth</source>
         <translation>平滑</translation>
     </message>
@@ -4132,10 +4246,6 @@
     <message>
         <source>Determine the value from the image at each click</source>
         <translation>每次点击时根据图片自动确定数值</translation>
-    </message>
-    <message>
-        <source>Gray range</source>
-        <translation>灰度范围</translation>
     </message>
     <message>
         <source>Include enclosed areas</source>
@@ -4304,6 +4414,125 @@
     <message>
         <source>Reason</source>
         <translation>原因</translation>
+    </message>
+</context>
+<context>
+    <name>PartRuleDialog</name>
+    <message>
+        <source>How parts are told apart</source>
+        <translation>如何区分零件</translation>
+    </message>
+    <message>
+        <source>Several images can show the same part: from other sides, or taken again. Images of one part are never divided between training and validation, because a model recognizes a part that it has seen, and its metrics would be too good.</source>
+        <translation>多张图片可能拍的是同一个零件：从不同侧面，或重复拍摄。同一零件的图片不会分到训练集和验证集两边，因为模型会认出见过的零件，指标就会偏高。</translation>
+    </message>
+    <message>
+        <source>&amp;Automatic: neighboring numbers, and images that look the same</source>
+        <translation>自动(&amp;A)：编号相邻或看起来相同的图片</translation>
+    </message>
+    <message>
+        <source>By &amp;folder: all images of a folder show one part</source>
+        <translation>按文件夹(&amp;F)：同一文件夹的图片属于一个零件</translation>
+    </message>
+    <message>
+        <source>By &amp;name: images whose names begin in the same way show one part</source>
+        <translation>按名称(&amp;N)：名称开头相同的图片属于一个零件</translation>
+    </message>
+    <message>
+        <source>&amp;Each image is a part of its own</source>
+        <translation>每张图片单独算作一个零件(&amp;E)</translation>
+    </message>
+    <message>
+        <source>Part in the name</source>
+        <translation>名称中表示零件的部分</translation>
+    </message>
+    <message>
+        <source>up to the last _ or -</source>
+        <translation>到最后一个 _ 或 - 为止</translation>
+    </message>
+    <message>
+        <source>up to the first _ or -</source>
+        <translation>到第一个 _ 或 - 为止</translation>
+    </message>
+    <message>
+        <source>up to the last number</source>
+        <translation>到最后一个数字为止</translation>
+    </message>
+    <message>
+        <source>regular expression</source>
+        <translation>正则表达式</translation>
+    </message>
+    <message>
+        <source>Regular expression</source>
+        <translation>正则表达式</translation>
+    </message>
+    <message>
+        <source>Parts</source>
+        <translation>零件</translation>
+    </message>
+    <message>
+        <source>Use for the next trainings</source>
+        <translation>用于之后的训练</translation>
+    </message>
+    <message>
+        <source>Close</source>
+        <translation>关闭</translation>
+    </message>
+    <message>
+        <source>Dividing the images into parts…</source>
+        <translation>正在按零件划分图片…</translation>
+    </message>
+    <message>
+        <source>This rule is in use</source>
+        <translation>正在使用此规则</translation>
+    </message>
+    <message>
+        <source>The project is read-only</source>
+        <translation>项目为只读</translation>
+    </message>
+    <message>
+        <source>{n} labeled {n:image|images} of {parts} {parts:part|parts}</source>
+        <translation>{n} 张已标注图片，{parts} 个零件</translation>
+    </message>
+    <message>
+        <source>{n} {n:image|images} of {parts} {parts:part|parts}</source>
+        <translation>{n} 张图片，{parts} 个零件</translation>
+    </message>
+    <message>
+        <source>Nothing is labeled yet.</source>
+        <translation>尚无标注。</translation>
+    </message>
+    <message>
+        <source>Part</source>
+        <translation>零件</translation>
+    </message>
+    <message>
+        <source>Images</source>
+        <translation>图片</translation>
+    </message>
+    <message>
+        <source>Examples</source>
+        <translation>示例</translation>
+    </message>
+    <message>
+        <source>Data split</source>
+        <translation>数据划分</translation>
+    </message>
+    <message>
+        <source>training</source>
+        <translation>训练</translation>
+    </message>
+    <message>
+        <source>validation</source>
+        <translation>验证</translation>
+    </message>
+    <message>
+        <source>test</source>
+        <translation>测试</translation>
+    </message>
+    <message>
+        <source>Next training: {train} for training, {val} for validation, {test} for the test</source>
+        <translation>下次训练：训练 {train} 张，验证 {val} 张，测试 {test} 张</translation>
     </message>
 </context>
 <context>
@@ -5119,6 +5348,14 @@
         <translation>图片、类别和区域的数量以及区域尺寸</translation>
     </message>
     <message>
+        <source>How parts are &amp;told apart…</source>
+        <translation>如何区分零件(&amp;T)…</translation>
+    </message>
+    <message>
+        <source>By folder, by name, or each image by itself; with the data split that follows</source>
+        <translation>按文件夹、按名称，或每张图片单独算作一个零件；并显示由此得到的数据划分</translation>
+    </message>
+    <message>
         <source>M&amp;erge project…</source>
         <translation>合并项目(&amp;E)…</translation>
     </message>
@@ -5690,6 +5927,49 @@
     </message>
 </context>
 <context>
+    <name>SeparationBar</name>
+    <message>
+        <source>Good</source>
+        <translation>良品</translation>
+    </message>
+    <message>
+        <source>Defective</source>
+        <translation>有缺陷</translation>
+    </message>
+    <message>
+        <source>Skip</source>
+        <translation>跳过</translation>
+    </message>
+    <message>
+        <source>The selected images have no defects: they are marked as done, without painting</source>
+        <translation>选中的图片没有缺陷：无需涂画，标为已完成</translation>
+    </message>
+    <message>
+        <source>The selected images have defects, to be painted later</source>
+        <translation>选中的图片有缺陷，稍后涂画</translation>
+    </message>
+    <message>
+        <source>Go to the next image without a decision</source>
+        <translation>不作决定，转到下一张图片</translation>
+    </message>
+    <message>
+        <source>Open the images with defects that are not painted yet, one after the other</source>
+        <translation>逐张打开缺陷尚未涂画的图片</translation>
+    </message>
+    <message>
+        <source>Good: {good} · Defects to paint: {to_paint} · Not decided: {undecided}</source>
+        <translation>良品：{good} · 待涂画：{to_paint} · 未决定：{undecided}</translation>
+    </message>
+    <message>
+        <source>Not decided: {undecided}</source>
+        <translation>未决定：{undecided}</translation>
+    </message>
+    <message>
+        <source>Paint {n} defective {n:image|images}</source>
+        <translation>涂画 {n} 张缺陷图片</translation>
+    </message>
+</context>
+<context>
     <name>SettingsHeader</name>
     <message>
         <source>Next {model} training</source>
@@ -5855,6 +6135,18 @@
     <message>
         <source>Menu of the region under the pointer</source>
         <translation>指针处区域的菜单</translation>
+    </message>
+    <message>
+        <source>Thumbnails: good images, and next</source>
+        <translation>缩略图：标为良品并转到下一张</translation>
+    </message>
+    <message>
+        <source>Thumbnails: defective images, and next</source>
+        <translation>缩略图：标为有缺陷并转到下一张</translation>
+    </message>
+    <message>
+        <source>Thumbnails: next image, without a decision</source>
+        <translation>缩略图：不作决定，转到下一张</translation>
     </message>
     <message>
         <source>Wheel</source>
@@ -6216,6 +6508,13 @@
     </message>
 </context>
 <context>
+    <name>Sparkline</name>
+    <message>
+        <source>Metric on the validation images: {value}</source>
+        <translation>验证图片上的指标：{value}</translation>
+    </message>
+</context>
+<context>
     <name>SplitChoice</name>
     <message>
         <source>Data split</source>
@@ -6325,6 +6624,10 @@
     <message>
         <source>Label {n} more images with defects</source>
         <translation>再标注 {n} 张有缺陷的图片</translation>
+    </message>
+    <message>
+        <source>Separate good and defective</source>
+        <translation>区分良品和缺陷图片</translation>
     </message>
     <message>
         <source>Mark 1 more good image as done</source>
@@ -6443,8 +6746,8 @@
         <translation>涂出图片中的缺陷，然后点击“完成”（{key}）。没有缺陷的图片无需涂画，直接标为已完成。有缺陷的图片达到 {n} 张后，其中一部分用于评估模型。点击可打开下一张图片。</translation>
     </message>
     <message>
-        <source>Open images without a defect and click Done ({key}), without painting. Good images teach the model what is normal; some of them measure its false alarms. Click to open the next image.</source>
-        <translation>打开没有缺陷的图片，不涂任何内容，点击“完成”（{key}）。良品图片让模型了解正常的外观，其中一部分用来测量误报。点击打开下一张图片。</translation>
+        <source>Good images teach the model what is normal; some of them measure its false alarms. Click to show all images as thumbnails: {key} marks the selected ones as good.</source>
+        <translation>良品图片让模型了解正常状态，其中一部分用来评估误报。点击以缩略图显示全部图片：按 {key} 将选中的图片标为良品。</translation>
     </message>
     <message>
         <source>Set a verdict in the panel on the right. With {n} images and two verdicts, some images are used to measure the model. Click to open the next image.</source>
@@ -14822,20 +15125,8 @@
         <translation>阈值画笔(&amp;T)</translation>
     </message>
     <message>
-        <source>Threshold brush: paint only gray values similar to the start point</source>
-        <translation>阈值画笔：只涂画与起点灰度相近的像素</translation>
-    </message>
-    <message>
-        <source>Drag to paint gray values similar to the start point</source>
-        <translation>拖动：涂画与起点灰度相近的像素</translation>
-    </message>
-    <message>
         <source>Magic &amp;wand</source>
         <translation>魔棒(&amp;W)</translation>
-    </message>
-    <message>
-        <source>Magic wand: press to select similar gray values, drag to set the tolerance</source>
-        <translation>魔棒：按下选取灰度相近的区域，拖动调整容差</translation>
     </message>
     <message>
         <source>Hold and drag right to grow, left to shrink</source>
@@ -14900,6 +15191,18 @@
     <message>
         <source>&amp;Polygon</source>
         <translation>多边形(&amp;P)</translation>
+    </message>
+    <message>
+        <source>Threshold brush: paint only colors or gray values similar to the start point</source>
+        <translation>阈值画笔：只涂与起点颜色或灰度相近的像素</translation>
+    </message>
+    <message>
+        <source>Drag to paint colors or gray values similar to the start point</source>
+        <translation>拖动以涂抹与起点颜色或灰度相近的像素</translation>
+    </message>
+    <message>
+        <source>Magic wand: press to select similar colors or grays, drag to set the tolerance</source>
+        <translation>魔棒：按下选择颜色或灰度相近的区域，拖动调整容差</translation>
     </message>
     <message>
         <source>Polygon: click the corners; Enter closes it, Esc discards it</source>

@@ -38,6 +38,8 @@ _TEXT_WIDTH = 720  # px
 class EvaluationNotices(QWidget):
     """Notices about the source of the images, their influence on training and thresholds, degenerate predictions."""
 
+    part_rule_requested = Signal()  # how the parts of the images are told apart
+
     def __init__(self, evaluation: RunEvaluation, style: ThemeManager) -> None:
         super().__init__()
         self._evaluation, self._style = evaluation, style
@@ -66,8 +68,9 @@ class EvaluationNotices(QWidget):
             widget = self._column.takeAt(0).widget()
             if widget is not None:
                 widget.deleteLater()
-        for kind, text in notices:
-            self._column.addWidget(self._frame(kind, text))
+        counted = self._independence() if notices else None
+        for notice in notices:
+            self._column.addWidget(self._frame(*notice, parts=notice == counted))
         self.setVisible(bool(notices))
 
     def _notices(self) -> list[tuple[str, str]]:
@@ -128,7 +131,8 @@ class EvaluationNotices(QWidget):
             )
         return notices
 
-    def _frame(self, kind: str, text: str) -> QFrame:
+    def _frame(self, kind: str, text: str, *, parts: bool) -> QFrame:
+        """Return the frame of a notice, with a link to the rule of the parts if it counts them."""
         frame = QFrame(objectName="message")
         frame.setProperty("kind", kind)
         row = QHBoxLayout(frame)
@@ -136,6 +140,10 @@ class EvaluationNotices(QWidget):
         row.setSpacing(8)
         row.addWidget(IconLabel(self._style.icon(*_ICONS[kind])))
         row.addWidget(QLabel(text, wordWrap=True), 1)
+        if parts:
+            link = QPushButton(self.tr("How parts are told apart…"), objectName="link")
+            link.clicked.connect(self.part_rule_requested)
+            row.addWidget(link)
         return frame
 
 

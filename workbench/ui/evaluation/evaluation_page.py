@@ -47,6 +47,7 @@ class EvaluationPage(QWidget):
     left = Signal()
     region_chosen = Signal(str, object)  # key, Rect
     training_requested = Signal()
+    part_rule_requested = Signal()
     stored = Signal(object)  # Run with the changed reject probability
     failed = Signal(object)  # Problem
 
@@ -93,6 +94,7 @@ class EvaluationPage(QWidget):
         page.region_chosen.connect(self.region_chosen)
         page.placeholder.left.connect(self.left)
         page.placeholder.training_requested.connect(self.training_requested)
+        page.notices.part_rule_requested.connect(self.part_rule_requested)
         self._add(page)
         return page
 

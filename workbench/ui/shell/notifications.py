@@ -153,6 +153,16 @@ class Notifications(QObject):
             "info", text, self.tr("Press {key} again to use it on the image.").format(key=name), topic="command"
         )
 
+    def image_not_shown(self, key: str) -> None:
+        """Show that keys were typed before the image that they were meant for appeared."""
+        text = self.tr("Stopped at {name}: it is not shown yet.").format(name=PurePosixPath(key).name)
+        self._messages.show_message("info", text, self.tr("Keys typed too early have no effect."), topic="command")
+
+    def painted_left_out(self, count: int) -> None:
+        """Show that images with painted defects were not marked as good."""
+        text = fill(self.tr("{n} {n:image has|images have} painted defects and did not change."), n=str(count))
+        self._messages.show_message("info", text, topic="command")
+
     def _tool_texts(self, reason: str) -> tuple[str, str]:
         """Return why a tool failed, and an alternative."""
         return {
@@ -288,7 +298,8 @@ class Notifications(QObject):
         self._undo_step = None
         if change == "done":
             marked_done = step.after[step.first_key] == "done"
-            if marked_done or step.field == "pin" or len(step.after) > 1:  # other changes are visible on the page
+            hidden = marked_done and step.first_key == self._session.key  # as the next image opens
+            if hidden or step.field == "pin" or len(step.after) > 1:  # other changes are visible on the page
                 self._undo_step = step
                 text = text if marked_done else self.tr("Changed: {step}").format(step=text)
                 self._messages.show_message(

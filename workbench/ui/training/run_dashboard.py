@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import math
 
-from PySide6.QtCore import QSize, Qt, QTimer, Signal
-from PySide6.QtGui import QColor, QPainter, QPen, QPixmap
-from PySide6.QtWidgets import QHBoxLayout, QLabel, QPushButton, QToolButton, QVBoxLayout, QWidget
+from PySide6.QtCore import QPointF, QSize, Qt, QTimer, Signal
+from PySide6.QtGui import QColor, QPainter, QPaintEvent, QPen, QPixmap
+from PySide6.QtWidgets import QHBoxLayout, QLabel, QPushButton, QSizePolicy, QToolButton, QVBoxLayout, QWidget
 
 from workbench.core.runs.events import Evaluated, Event, Failed, Finished, Profiled, Started, Trouble
 from workbench.core.runs.run import Run
@@ -21,11 +21,64 @@ from workbench.ui.widgets.theme import ThemeManager
 _INTERVAL = 500  # ms between updates of texts and numbers; shorter intervals are unreadable
 _MISSING_LABELS = ("NoImages", "NoLabels", "NoVerdicts", "LoneVerdict", "TooFewLabels", "OnlyBackground")  # no faults
 _SAMPLE = QSize(26, 10)  # logical pixels
+_SPARK = 72  # logical pixels, width of the small curve
 _TONES = {"good": ("success", "success"), "info": ("info", "muted"), "warning": ("warning", "warning")}
 
 
+class Sparkline(QWidget):
+    """Small curve of the metric of a running training, with its newest value."""
+
+    def __init__(self, monitor: RunMonitor, style: ThemeManager) -> None:
+        super().__init__()
+        self._monitor, self._style = monitor, style
+        self.setSizePolicy(QSizePolicy.Policy.Fixed, QSizePolicy.Policy.Preferred)
+
+    def refresh(self) -> None:
+        """Show the present metrics; the tooltip names the newest one."""
+        scores = self._monitor.state.scores
+        if scores:
+            text = self.tr("Metric on the validation images: {value}").format(value=self._value())
+            self.setToolTip(text)
+            self.setAccessibleName(text)
+        self.update()
+
+    def _value(self) -> str:
+        scores = self._monitor.state.scores
+        return formatting.number(scores[-1][1], 2) if scores else ""
+
+    def sizeHint(self) -> QSize:
+        metrics = self.fontMetrics()
+        return QSize(_SPARK + 6 + metrics.horizontalAdvance("0.00"), metrics.height() + 4)
+
+    def paintEvent(self, event: QPaintEvent) -> None:
+        scores = self._monitor.state.scores
+        if not scores:
+            return
+        painter, theme = QPainter(self), self._style.theme
+        painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+        first, last, height = scores[0][0], scores[-1][0], self.height()
+        low, high = min(value for _, value in scores), max(value for _, value in scores)
+        points = [
+            QPointF(
+                1 + (_SPARK - 2) * (time - first) / (last - first) if last > first else _SPARK - 1,
+                height - 3 - (height - 6) * (value - low) / (high - low) if high > low else height / 2,
+            )
+            for time, value in scores
+        ]
+        painter.setPen(QPen(theme.color("accent"), 1.5))
+        painter.drawPolyline(points)
+        painter.setBrush(theme.color("accent"))
+        painter.drawEllipse(points[-1], 2, 2)
+        painter.setPen(theme.color("text"))
+        painter.drawText(self.rect(), Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter, self._value())
+        painter.end()
+
+
 class RunDashboard(QWidget):
-    """View of the run that `monitor` follows. The surrounding panel places `result`."""
+    """View of the run that `monitor` follows.
+
+    The surrounding panel places `result` beside the curves, and `sparkline` and `sentence` while they are folded.
+    """
 
     messaged = Signal(str, str, str)  # kind, event, advice
     refreshed = Signal()  # twice a second while there is new data
@@ -35,6 +88,8 @@ class RunDashboard(QWidget):
         self._style, self._monitor, self._run_list = style, monitor, run_list
         self.curves = None  # created on first use: pyqtgraph takes long to import
         self.icon, self.status, self.result = IconLabel(), ElidedLabel(), ElidedLabel()
+        self.sparkline, self.sentence = Sparkline(monitor, style), ElidedLabel()
+        self.sentence.setObjectName("muted")
         self.result.setObjectName("heading")
         self.result.setAlignment(Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter)
         self.hint = QLabel(alignment=Qt.AlignmentFlag.AlignCenter, wordWrap=True, objectName="muted")
@@ -64,6 +119,7 @@ class RunDashboard(QWidget):
         column.addLayout(self._row, 1)
         column.addWidget(self.compared)
         self._live = self._health_hidden = False
+        self._news = False  # the run is followed live, or has just ended
         self._ending = ""  # text of the ending
         self._hovered_time: float | None = None  # seconds under the pointer
         self._timer = QTimer(self, interval=_INTERVAL, timeout=self.refresh)
@@ -93,20 +149,22 @@ class RunDashboard(QWidget):
     def clear(self) -> None:
         """Clear the view when another run starts or none is shown."""
         self.result.set_text("")
-        self._ending = ""
+        self._ending, self._news = "", False
         self.set_status("")
         self._show_curves()
 
     def set_status(self, text: str, tone: str = "") -> None:
         """Show a status text. `tone`: "good", "info", "warning", or "" for no icon."""
-        self.status.set_text(text, short=formatting.first_sentences(text))
+        sentences = formatting.first_sentences(text)
+        self.status.set_text(text, short=sentences)
+        self.sentence.set_text((sentences or [text])[-1] if self._news else "")
         self.icon.setVisible(bool(tone and text))
         if tone:
             self.icon.set_icon(self._style.icon(*_TONES[tone]))
 
     def set_live(self, live: bool, *, health_hidden: bool) -> None:
         """Set if a run is in progress. health_hidden: the status line shows something else."""
-        self._live, self._health_hidden = live, health_hidden
+        self._live, self._health_hidden, self._news = live, health_hidden, self._news or live
         if self.curves is not None:
             self.curves.live = live
         if live:
@@ -183,6 +241,7 @@ class RunDashboard(QWidget):
             self._show_finding()
         self._show_curves()
         self._show_values()
+        self.sparkline.refresh()
         self.refreshed.emit()
 
     def _show_finding(self) -> None:

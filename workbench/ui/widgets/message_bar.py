@@ -193,6 +193,9 @@ class BarMessage(QFrame):
         self._timer.start()
 
     def _fade(self, on_end: Callable[[], None]) -> None:
+        if not self.isVisible() or self.size().isEmpty():
+            on_end()  # an effect has nothing to paint on, and Qt would warn of it many times
+            return
         effect = QGraphicsOpacityEffect(self)
         self.setGraphicsEffect(effect)
         animation = QPropertyAnimation(effect, b"opacity", self, duration=_FADE, startValue=1.0, endValue=0.0)
