@@ -16,6 +16,7 @@ from workbench.core.runs.export_options import FORMATS, LAYOUTS, ExportOptions, 
 from workbench.core.runs.run import Run, find_run
 from workbench.core.runs.training_process import run_child
 from workbench.core.text_patterns import free_path
+from workbench.inference.verdict_rule import UNSURE
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -131,7 +132,8 @@ def point_text(point: dict[str, Any]) -> str:
     if rule is not None:
         bad = rule["bad"] or "their class"
         reached = f"an anomaly score above {rule['mass']:g}" if rule["kind"] == "mass" else "a region at its limit"
-        where += f"; images with {reached} are {bad}, others {rule['good']}"
+        band = rule["unsure"] is not None and f"{UNSURE} above an anomaly score of {rule['unsure']:g}, else "
+        where += f"; images with {reached} are {bad}, others {band or ''}{rule['good']}"
     return f"operating point, {by}{on}: {where}"
 
 

@@ -296,6 +296,21 @@ def test_results_hold_verdict_score_and_reason(gray_export, images, tmp_path, ca
     assert stored[0]["verdict_reason"] == reason
 
 
+def test_unsure_images_are_the_same_in_every_result(gray_export, images, tmp_path, capsys):
+    """Self-test, table, terminal line and summary of an export with two thresholds."""
+    score = Predictor.open(gray_export).predict(read_image(images / "bad.png")).anomaly_score
+    use_rule(gray_export, VerdictRule("mass", score + 10, unsure=score - 10))
+    found = run(gray_export, images, tmp_path / "out", "--self-test", capsys=capsys)
+    assert {name: entry["verdict"] for name, entry in found.items()} == {"bad.png": "unsure", "good.png": "OK"}
+    assert found["bad.png"]["verdict_reason"]["unsure"] == score - 10
+    assert table(tmp_path / "out" / "verdicts.csv")[0]["verdict"] == "unsure"
+    assert runner.main([str(images), "--out", str(tmp_path / "again")], gray_export) == 0
+    printed = capsys.readouterr()
+    assert "unsure" in printed.err and "but not rejected" in printed.err
+    largest = max(found["bad.png"]["regions"], key=lambda region: region["area"])
+    assert printed.out.startswith(f"unsure 1 of 2, largest {largest['area_um2']:.0f} µm², {largest['class_name']}; ")
+
+
 def test_class_as_verdict_and_terminal_line(gray_export, images, tmp_path, capsys):
     limits = (RegionLimit(BRIGHT.id, area=10), RegionLimit(DARK.id, probability=1.0))
     use_rule(gray_export, VerdictRule("region", limits=limits, bad=""))

@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from workbench.core.evaluation.figures import Alert, Figure, Scope
-from workbench.core.evaluation.stored_predictions import ImageCounts
+from workbench.core.evaluation.stored_predictions import ANY, ImageCounts
 from workbench.core.messages import Message, join
 
 NOTHING = "–"
+MIN_OVERLAP = 0.6  # Dice of an image; below it, a prediction that detects all defects is not without errors
+_SIMILAR = 0.1  # difference of the areas, as a share, up to which only the overlap is stated
 _ALERTS: Mapping[Alert, str] = {
     "only_background": "card.no_predictions",
     "everything": "report.everything_marked",
@@ -118,11 +120,27 @@ def alert(alert: Alert) -> str:
 
 
 def image_errors(counts: ImageCounts) -> str:
-    """Return the errors of an image, such as "1 missed defect, 2 false alarms"."""
+    """Return the errors of an image, such as "1 missed defect, 2 false alarms".
+
+    Without any, but with little overlap, it is how much too large or small the prediction is.
+    """
     numbers = {
         "report.image_missed": counts.missed,
         "report.image_confused": counts.confused,
         "report.image_false_alarms": counts.false,
     }
     texts = [Message(id, n=number) for id, number in numbers.items() if number]
-    return join("list.comma", texts) or Message("report.no_errors")
+    return join("list.comma", texts) or _overlap(counts) or Message("report.no_errors")
+
+
+def _overlap(counts: ImageCounts) -> str:
+    """Return what is wrong with the area of detected defects; "" if prediction and label overlap well enough."""
+    if counts.dice is None or counts.dice >= MIN_OVERLAP:
+        return ""
+    hit, false, missed = counts.pixels[ANY]
+    ratio = (hit + false) / (hit + missed)
+    if ratio >= 1 + _SIMILAR:
+        return Message("report.too_large", n=f"{100 * (ratio - 1):.0f}")
+    if ratio <= 1 - _SIMILAR:
+        return Message("report.too_small", n=f"{100 * (1 - ratio):.0f}")
+    return Message("report.little_overlap", n=f"{counts.dice:.2f}")

@@ -9,7 +9,7 @@ from PySide6.QtGui import QColor, QIcon, QPainter, QPixmap
 from PySide6.QtWidgets import QAbstractItemView, QHeaderView, QTableView, QTableWidget, QTableWidgetItem, QWidget
 
 from workbench.core.documents.metric_tables import size_range
-from workbench.core.evaluation.figures import Figure, Figures
+from workbench.core.evaluation.figures import METRICS, Figure, Figures
 from workbench.core.evaluation.split_evaluation import EvaluatedImages
 from workbench.core.evaluation.stored_predictions import ImageEvaluation, StoredPrediction
 from workbench.core.geometry.drawing import NOTHING
@@ -54,11 +54,14 @@ class ClassTable(QTableWidget):
         header.setSectionResizeMode(QHeaderView.ResizeMode.ResizeToContents)
         header.setSectionResizeMode(0, QHeaderView.ResizeMode.Stretch)
 
-    def show_figures(self, figures: Figures, classes: dict[int, tuple[str, str]], um_per_pixel: float | None) -> None:
-        """Show figures. classes: id to name and color. um_per_pixel: None if unknown."""
+    def show_figures(
+        self, figures: Figures, classes: dict[int, tuple[str, str]], um_per_pixel: float | None, *, masks: bool
+    ) -> None:
+        """Show figures. classes: id to name and color. um_per_pixel: None if unknown. masks: also those of pixels."""
         several = len(figures.classes) > 1
         shown = dict.fromkeys(row.id for row in figures.rows if row.scope == "class" and row.metric.shown)
         ids = [id for id in shown if several or not id.endswith("right_class")]
+        ids = [id for id in ids if masks or METRICS[id].unit != "ratio"]
         self._set_columns(ids)
         for id in figures.classes:
             name, color = classes[id]

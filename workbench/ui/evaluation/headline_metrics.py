@@ -35,18 +35,18 @@ class HeadlineMetric(QWidget):
         self.setAccessibleName(f"{self.caption.text()}: {number}, {detail}")
 
 
-_SHOWN = ("recall", "recall_right_class", "false_alarms", "dice")
-
-
 class HeadlineMetrics(QWidget):
-    """Main figures of all classes, or of one. Those about the class are hidden if there is only one."""
+    """Main figures of all classes, or of one. Those about the class are hidden if there is only one.
 
-    def __init__(self) -> None:
+    ids: of the metrics.
+    """
+
+    def __init__(self, *ids: str) -> None:
         super().__init__()
         column = QVBoxLayout(self)
         column.setContentsMargins(0, 0, 0, 0)
         column.setSpacing(9)
-        self.metrics = {id: HeadlineMetric(evaluation_texts.column(id).replace("\n", " ")) for id in _SHOWN}
+        self.metrics = {id: HeadlineMetric(evaluation_texts.column(id).replace("\n", " ")) for id in ids}
         for id, metric in self.metrics.items():
             metric.setToolTip(evaluation_texts.tip(id))
             column.addWidget(metric)

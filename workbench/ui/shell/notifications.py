@@ -293,6 +293,12 @@ class Notifications(QObject):
         """Show why the step that the user has just run is the next one."""
         self._messages.show_message("info", reason, topic="reason")
 
+    def explain_stop(self, show_all: Callable[[], None], reason: str, hidden: int) -> None:
+        """Show why no image was opened, with a button if the list hides some."""
+        text = self.tr("{n} {n:image is|images are} hidden by the search, the filter or Label next.")
+        advice, button = (fill(text, n=hidden), self.tr("Show all images")) if hidden else ("", "")
+        self._messages.show_message("info", reason, advice, button=button, callback=show_all, topic="stop")
+
     def _stepped(self, step: VerdictChange, change: str) -> None:
         text = _step_text(step)
         self._undo_step = None
@@ -303,7 +309,7 @@ class Notifications(QObject):
                 self._undo_step = step
                 text = text if marked_done else self.tr("Changed: {step}").format(step=text)
                 self._messages.show_message(
-                    "success", text, button=self.tr("Undo"), callback=self._session.undo, topic="step", brief=True
+                    "success", text, button=self.tr("Undo"), callback=self._session.undo, topic="step"
                 )
         elif step.field in ("status", "pin") or set(step.after) != {self._session.key}:
             pattern = self.tr("Undone: {step}") if change == "undone" else self.tr("Redone: {step}")
