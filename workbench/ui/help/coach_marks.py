@@ -138,9 +138,7 @@ def first_marks(context: CommandContext, next_step: QWidget, done: QWidget) -> l
     texts = {
         "step": translate("CoachMarks", "This button always names what helps most, and does it."),
         "classes": translate("CoachMarks", "Choose the class that you paint. + adds another one."),
-        "done": translate(
-            "CoachMarks", "Marks the image as done and opens the next one. Unpainted, it is good."
-        ),
+        "done": translate("CoachMarks", "Marks the image as done and opens the next one. Unpainted, it is good."),
         "train": translate("CoachMarks", "Two images with defects and ten good images are enough for a training."),
     }
     return [
