@@ -63,7 +63,7 @@ def test_image_whose_strokes_are_all_undone_is_new_again(opened, qtbot):
     qtbot.waitUntil(lambda: opened.rows[key].status == "new" and not opened.rows[key].labeled)
     opened.redo()
     assert note.status == "started" and len(changes) == 3
-    opened.set_status("started")  # by the user, so it stays
+    opened.notes.set_status("started")  # by the user, so it stays
     opened.undo()
     assert note.status == "started"
 

@@ -164,8 +164,9 @@ def _check_names(settings: Any) -> None:
     limits = settings.verdict_rule.limits if settings.verdict_rule is not None else ()
     known = {entry.id for entry in settings.classes}
     require(all(limit.class_id in known for limit in limits), "verdict_rule has a limit of an unknown class")
-    band = settings.verdict_rule is not None and settings.verdict_rule.unsure is not None
-    named = band and not settings.verdict_rule.bad and any(entry.name == UNSURE for entry in settings.classes)
+    rule = settings.verdict_rule
+    by_class = rule is not None and rule.unsure is not None and not rule.bad
+    named = by_class and any(entry.name == UNSURE for entry in settings.classes)
     require(not named, f"a class is named {UNSURE!r}, so no verdict can be called that")
 
 

@@ -287,7 +287,7 @@ def area_text(region: Mapping[str, Any]) -> str:
     area = region["area_um2"]
     if area is None:
         return f"{region['area']} px²"
-    return f"{area:.0f} µm²" if area < 1e4 else f"{area / 1e6:.3g} mm²"
+    return f"{area:.0f} µm²" if area < 1e6 else f"{area / 1e6:.3g} mm²"
 
 
 def unlike_text(result: Mapping[str, Any]) -> str:

@@ -25,7 +25,7 @@ from workbench.inference.batch.results_log import RESULTS_LOG_FILE, ResultsLogEr
 from workbench.inference.io.image_io import encode_png, read_image, write_png
 from workbench.inference.model_settings import load_settings, save_settings
 from workbench.inference.predictor import PredictionCancelled, Predictor
-from workbench.inference.verdict_rule import RegionLimit, VerdictRule
+from workbench.inference.verdict_rule import RegionLimit, VerdictRule, area_text
 
 PATIENCE = 60
 
@@ -308,7 +308,7 @@ def test_unsure_images_are_the_same_in_every_result(gray_export, images, tmp_pat
     printed = capsys.readouterr()
     assert "unsure" in printed.err and "but not rejected" in printed.err
     largest = max(found["bad.png"]["regions"], key=lambda region: region["area"])
-    assert printed.out.startswith(f"unsure 1 of 2, largest {largest['area_um2']:.0f} µm², {largest['class_name']}; ")
+    assert printed.out.startswith(f"unsure 1 of 2, largest {area_text(largest)}, {largest['class_name']}; ")
 
 
 def test_class_as_verdict_and_terminal_line(gray_export, images, tmp_path, capsys):

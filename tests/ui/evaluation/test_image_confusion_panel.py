@@ -6,11 +6,9 @@ from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
 
 from tests.session.mask_run import MISSED
-from tests.ui.evaluation.test_image_verdict_panel import choose, verdicts
+from tests.ui.evaluation.evaluation_windows import choose_rule
 from workbench.core.evaluation import operating_point
 from workbench.core.evaluation.verdict_rules import RuleChoice
-
-__all__ = ["verdicts"]
 
 
 def counts(panel) -> dict:
@@ -43,7 +41,7 @@ def test_cells_open_their_images_and_errors_have_a_cost(page, verdicts, applicat
 def test_images_between_two_thresholds_are_unsure_and_the_band_is_stored(page, verdicts, application, run, qtbot):
     rule, panel, evaluation = page.verdict, page.images, application.services.evaluation
     scores = sorted(image.score for image in evaluation.result.images if image.defective)
-    choose(rule, "mass")
+    choose_rule(rule, "mass")
     rule.values["mass"].setValue((scores[2] + scores[3]) / 2)
     qtbot.waitUntil(lambda: verdicts.result is not None and verdicts.result.rule is not None)
     missed = verdicts.result.rule.missed.hits

@@ -371,6 +371,7 @@ def test_image_that_failed_to_open_is_marked_as_unreadable(opened, root, qtbot):
 def test_blue_button_and_a_click_in_a_list_give_the_keyboard_to_the_canvas(driver):
     window, view = driver.window, driver.window.images.view
     driver.open("lot0/p000.png")
+    driver.qtbot.waitUntil(window.stage_bar.next.isEnabled)
     window.images.search.setFocus()
     QTest.mouseClick(window.stage_bar.next, Qt.MouseButton.LeftButton)  # good images are marked on their thumbnails
     assert window.images.thumbnail_view.isAncestorOf(QApplication.focusWidget())
@@ -386,7 +387,7 @@ def test_blue_button_and_a_click_in_a_list_give_the_keyboard_to_the_canvas(drive
     assert view.hasFocus() and view.currentIndex().row() == row + 1
 
 
-def test_step_that_cannot_go_says_why_and_offers_all_images(driver):
+def test_step_that_cannot_go_gives_the_reason_and_offers_all_images(driver):
     window, session, search = driver.window, driver.session, driver.window.images.search
     driver.open("lot0/p000.png")
     search.setText("p00")

@@ -16,6 +16,7 @@ from tests.inference.conftest import gray_export, limited_export, spotted, unlik
 from workbench.inference.io.image_io import write_png
 from workbench.session import folder_prediction
 from workbench.ui.predictions.predict_folder_dialog import PredictFolderDialog
+from workbench.ui.text import formatting
 from workbench.ui.widgets.dialogs import Question
 
 __all__ = ["gray_export", "limited_export", "unlike_images", "verdict_export"]
@@ -84,7 +85,8 @@ def test_folder_is_predicted_while_window_stays_usable(dialog, gray_export, imag
     ]
     assert column_texts(dialog, 3)[:5] == [str(len(found)) if found else "" for found in regions]
     largest = max((region for found in regions for region in found), key=lambda region: region["area"])
-    summary = f"NG {sum(map(bool, regions))} of 5, largest {largest['area_um2']:.0f} µm², {largest['class_name']}. "
+    area = formatting.region_area(largest["area"], largest["area_um2"])
+    summary = f"NG {sum(map(bool, regions))} of 5, largest {area}, {largest['class_name']}. "
     assert dialog.status.text().startswith(summary)
     click_on_heading(dialog, 4)  # the smallest first
     click_on_heading(dialog, 4)

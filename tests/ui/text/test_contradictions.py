@@ -20,7 +20,7 @@ CLAIMS = {
     "ready": r"^Export the model$|^Predict new images$",
     "not ready": r"[Tt]rain longer or|Label more|only background|Almost no defects|quality is unknown|no metrics",
     "nothing detected": r"only background|Almost no defects",
-    "detected": r"^(10|[6-9]) of 10 defects",
+    "detected": r"^(10|[6-9]) of 10 defects detected",
     "measured": r"\d of \d+ defects|\d of \d+ good",
     "unmeasured": r"quality is unknown|there are no metrics|errors of this model are not measured",
 }

@@ -52,7 +52,7 @@ class ImageConfusionPanel(QWidget):
             for row, defective in enumerate((False, True), start=1):
                 right = verdict == (BAD if defective else GOOD)
                 name = "cellUnsure" if verdict == UNSURE else "cellRight" if right else "cellWrong"
-                button = self.cells[defective, verdict] = QPushButton(objectName=name, checkable=True)
+                button = self.cells[defective, verdict] = QPushButton("–", objectName=name, checkable=True)
                 button.clicked.connect(lambda _=False, cell=(defective, verdict): self.cell_chosen.emit(*cell))
                 group.addButton(button)
                 grid.addWidget(button, row, column)

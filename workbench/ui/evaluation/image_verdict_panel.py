@@ -204,7 +204,7 @@ class ImageVerdictPanel(QWidget):
             if by in self.values:
                 self.values[by].setValue(choice.value)
             self.limits.show_limits(choice.limits)
-            self.unsure.setValue(-1 if choice.unsure is None else choice.unsure)
+        self.unsure.setValue(-1 if choice is None or choice.unsure is None else choice.unsure)
         del blockers
         self._show_fields()
 
