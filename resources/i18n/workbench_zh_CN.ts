@@ -2227,16 +2227,16 @@
         <translation>此图片未标为已完成</translation>
     </message>
     <message>
-        <source>Separate &amp;good and defective images</source>
-        <translation>区分良品和缺陷图片(&amp;G)</translation>
-    </message>
-    <message>
         <source>Show all images as thumbnails: {good} good, {defective} defective, {skip} next</source>
         <translation>以缩略图显示全部图片：{good} 良品，{defective} 有缺陷，{skip} 下一张</translation>
     </message>
     <message>
-        <source>&amp;Paint defective images</source>
-        <translation>涂画缺陷图片(&amp;P)</translation>
+        <source>Separate good and defe&amp;ctive images</source>
+        <translation>区分良品和缺陷图片(&amp;C)</translation>
+    </message>
+    <message>
+        <source>Paint defective images</source>
+        <translation>涂画缺陷图片</translation>
     </message>
     <message>
         <source>List the images in progress, and open the next one whose defects are not painted</source>
@@ -5348,8 +5348,8 @@
         <translation>图片、类别和区域的数量以及区域尺寸</translation>
     </message>
     <message>
-        <source>How parts are &amp;told apart…</source>
-        <translation>如何区分零件(&amp;T)…</translation>
+        <source>&amp;How parts are told apart…</source>
+        <translation>如何区分零件(&amp;H)…</translation>
     </message>
     <message>
         <source>By folder, by name, or each image by itself; with the data split that follows</source>
