@@ -2227,12 +2227,12 @@
         <translation>此图片未标为已完成</translation>
     </message>
     <message>
-        <source>Show all images as thumbnails: {good} good, {defective} defective, {skip} next</source>
-        <translation>以缩略图显示全部图片：{good} 良品，{defective} 有缺陷，{skip} 下一张</translation>
-    </message>
-    <message>
         <source>Separate good and defe&amp;ctive images</source>
         <translation>区分良品和缺陷图片(&amp;C)</translation>
+    </message>
+    <message>
+        <source>Show all images as thumbnails: {good} good, {defective} defective, {skip} next</source>
+        <translation>以缩略图显示全部图片：{good} 良品，{defective} 有缺陷，{skip} 下一张</translation>
     </message>
     <message>
         <source>Paint defective images</source>
