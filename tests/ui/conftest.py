@@ -130,6 +130,8 @@ class CanvasDriver:
         return self.point(pixel)
 
     def key(self, key, keys=Qt.KeyboardModifier.NoModifier) -> None:
+        if key == Qt.Key.Key_Return:  # marks a shown image only
+            self.qtbot.waitUntil(lambda: self.canvas.content.seen or not self.canvas.isVisible())
         QTest.keyClick(self.canvas, key, keys)
 
     def activate(self) -> None:

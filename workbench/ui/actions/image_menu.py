@@ -113,7 +113,7 @@ class ImageMenu(MenuTable):
             ),
             Command(
                 "separate",
-                self.tr("Separate &good and defective images"),
+                self.tr("Separate good and defe&ctive images"),
                 lambda c: c.images.separate(),
                 icon="grid",
                 keys="Ctrl+Shift+G",
@@ -124,7 +124,7 @@ class ImageMenu(MenuTable):
             ),
             Command(
                 "paint_defective",
-                self.tr("&Paint defective images"),
+                self.tr("Paint defective images"),
                 lambda c: c.images.paint_defective(),
                 icon="brush",
                 needs=WRITABLE + IMAGES,

@@ -235,7 +235,7 @@ class ProjectMenu(MenuTable):
             ),
             Command(
                 "part_rule",
-                self.tr("How parts are &told apart…"),
+                self.tr("&How parts are told apart…"),
                 lambda c: c.reports.part_rule(),
                 needs=PROJECT + IMAGES,
                 tip=self.tr("By folder, by name, or each image by itself; with the data split that follows"),

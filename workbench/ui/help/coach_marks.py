@@ -122,32 +122,40 @@ class CoachMarks(QFrame):
 
 def first_marks(context: CommandContext, next_step: QWidget, done: QWidget) -> list[CoachMark]:
     """Return the explanations of what a first project needs, in the order of its use, with the user's images."""
-    session, translate = context.session, QCoreApplication.translate
+    session = context.session
 
     def name() -> str:
         return PurePosixPath(session.key or "").name
 
     def images() -> str:
-        text = translate("CoachMarks", "{n} {n:image is|images are} listed here. {image} is open.")
+        text = QCoreApplication.translate("CoachMarks", "{n} {n:image is|images are} listed here. {image} is open.")
         return fill(text, n=number(len(session.keys)), image=name())
 
     def canvas() -> str:
-        text = translate("CoachMarks", "Paint the defects of {image} with the brush, or with another tool on the left.")
+        text = QCoreApplication.translate(
+            "CoachMarks", "Paint the defects of {image} with the brush, or with another tool on the left."
+        )
         return text.format(image=name())
 
     texts = {
-        "step": translate("CoachMarks", "This button always names what helps most, and does it."),
-        "classes": translate("CoachMarks", "Choose the class that you paint. + adds another one."),
-        "done": translate("CoachMarks", "Marks the image as done and opens the next one. Unpainted, it is good."),
-        "train": translate("CoachMarks", "Two images with defects and ten good images are enough for a training."),
+        "step": QCoreApplication.translate("CoachMarks", "This button always names what helps most, and does it."),
+        "classes": QCoreApplication.translate("CoachMarks", "Choose the class that you paint. + adds another one."),
+        "done": QCoreApplication.translate(
+            "CoachMarks", "Marks the image as done and opens the next one. Unpainted, it is good."
+        ),
+        "train": QCoreApplication.translate(
+            "CoachMarks", "Two images with defects and ten good images are enough for a training."
+        ),
     }
     return [
-        CoachMark(context.images.pages, translate("CoachMarks", "Your images"), images),
-        CoachMark(next_step, translate("CoachMarks", "Next step"), lambda: texts["step"]),
-        CoachMark(context.classes, translate("CoachMarks", "Classes"), lambda: texts["classes"]),
-        CoachMark(context.canvas, translate("CoachMarks", "Paint"), canvas),
-        CoachMark(done, translate("CoachMarks", "Done"), lambda: texts["done"]),
-        CoachMark(context.training.controls.button, translate("CoachMarks", "Train"), lambda: texts["train"]),
+        CoachMark(context.images.pages, QCoreApplication.translate("CoachMarks", "Your images"), images),
+        CoachMark(next_step, QCoreApplication.translate("CoachMarks", "Next step"), lambda: texts["step"]),
+        CoachMark(context.classes, QCoreApplication.translate("CoachMarks", "Classes"), lambda: texts["classes"]),
+        CoachMark(context.canvas, QCoreApplication.translate("CoachMarks", "Paint"), canvas),
+        CoachMark(done, QCoreApplication.translate("CoachMarks", "Done"), lambda: texts["done"]),
+        CoachMark(
+            context.training.controls.button, QCoreApplication.translate("CoachMarks", "Train"), lambda: texts["train"]
+        ),
     ]
 
 

@@ -55,7 +55,7 @@ class ThumbnailProvider(QObject):
         self._edge, self._kept = edge, kept
         self._tasks = TaskRunner(1, self)
         self._project: Project | None = None
-        self._read: Callable[[str], np.ndarray] | None = None
+        self._cache: ThumbnailCache | None = None
         self.pixmaps: OrderedDict[str, QPixmap | None] = OrderedDict()
         self._requests: OrderedDict[str, None] = OrderedDict()
         self._running = False
@@ -64,12 +64,7 @@ class ThumbnailProvider(QObject):
 
     def set_project(self, project: Project | None) -> None:
         self._project = project
-        if project is None:
-            self._read = None
-        elif self._edge == EDGE:
-            self._read = ThumbnailCache(project, EDGE).get
-        else:
-            self._read = lambda key: thumbnail(project.image_path(key), self._edge)
+        self._cache = None if project is None else ThumbnailCache(project, EDGE)
         self.pixmaps.clear()
         self._requests.clear()
         self._labels.clear()
@@ -112,8 +107,12 @@ class ThumbnailProvider(QObject):
             self._next_label()
             return
         key, _ = self._requests.popitem()
-        project, read = self._project, self._read
-        assert read is not None
+        project, cache, edge = self._project, self._cache, self._edge
+        assert cache is not None
+
+        def read() -> np.ndarray:
+            return cache.get(key) if edge == EDGE else thumbnail(project.image_path(key), edge)
+
         self._running = True
 
         def on_finished(image: QImage | None) -> None:
@@ -125,7 +124,7 @@ class ThumbnailProvider(QObject):
                 self.arrived.emit(key)
             self._next()
 
-        self._submit(lambda _: _image(read(key)), on_finished, project.image_path(key))
+        self._submit(lambda _: _image(read()), on_finished, project.image_path(key))
 
     def _next_label(self) -> None:
         if not self._label_requests:

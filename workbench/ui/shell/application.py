@@ -108,7 +108,7 @@ def run(project: Path | None) -> int:
 
 @dataclass(frozen=True)
 class WindowView:
-    """What a window shows, for the window that replaces it."""
+    """Page, lists and panels of a window, for the window that replaces it."""
 
     tool: str
     search: str

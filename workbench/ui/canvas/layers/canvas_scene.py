@@ -332,7 +332,7 @@ class CanvasContent(QObject):
 
     @property
     def seen(self) -> bool:
-        """Whether the user sees the open image, and no other one is being opened."""
+        """Return whether the user sees the open image, and no other one is being opened."""
         return self.seen_key == self._session.key == self._session.opening
 
     def show(self, *_: object) -> None:
