@@ -875,6 +875,26 @@
         <translation>此工作点下没有误报</translation>
     </message>
     <message>
+        <source>No such images at this operating point</source>
+        <translation>此工作点没有这类图片</translation>
+    </message>
+    <message>
+        <source>Defective</source>
+        <translation>有缺陷</translation>
+    </message>
+    <message>
+        <source>Good</source>
+        <translation>良品</translation>
+    </message>
+    <message>
+        <source>Unsure</source>
+        <translation>不确定</translation>
+    </message>
+    <message>
+        <source>{label} → {verdict}  {n}</source>
+        <translation>{label} → {verdict}  {n}</translation>
+    </message>
+    <message>
         <source>predicted as {name}</source>
         <translation>预测为 {name}</translation>
     </message>
@@ -1973,6 +1993,85 @@
     </message>
 </context>
 <context>
+    <name>ImageConfusionPanel</name>
+    <message>
+        <source>Missed defective images</source>
+        <translation>漏检的缺陷图片</translation>
+    </message>
+    <message>
+        <source>Images with a labeled defect that get the verdict of a good image</source>
+        <translation>标注有缺陷、却判定为良品的图片</translation>
+    </message>
+    <message>
+        <source>False alarms on good images</source>
+        <translation>良品图片的误报</translation>
+    </message>
+    <message>
+        <source>Images without a labeled defect that are rejected</source>
+        <translation>没有标注缺陷、却被拒收的图片</translation>
+    </message>
+    <message>
+        <source>Label ↓  Verdict →</source>
+        <translation>标注 ↓  判定 →</translation>
+    </message>
+    <message>
+        <source>OK</source>
+        <translation>OK</translation>
+    </message>
+    <message>
+        <source>Unsure</source>
+        <translation>不确定</translation>
+    </message>
+    <message>
+        <source>NG</source>
+        <translation>NG</translation>
+    </message>
+    <message>
+        <source>Good</source>
+        <translation>良品</translation>
+    </message>
+    <message>
+        <source>Defective</source>
+        <translation>有缺陷</translation>
+    </message>
+    <message>
+        <source>{n} defective {n:image|images}</source>
+        <translation>{n} 张有缺陷的图片</translation>
+    </message>
+    <message>
+        <source>{n} good {n:image|images}</source>
+        <translation>{n} 张良品图片</translation>
+    </message>
+    <message>
+        <source>{images}. Click to see them.</source>
+        <translation>{images}。点击查看。</translation>
+    </message>
+    <message>
+        <source>Without a verdict rule an image with a region is NG.</source>
+        <translation>没有判定规则时，有区域的图片判定为 NG。</translation>
+    </message>
+    <message>
+        <source>no defective image held out</source>
+        <translation>验证/测试图片中没有缺陷图片</translation>
+    </message>
+    <message>
+        <source>no good image held out</source>
+        <translation>验证/测试图片中没有良品图片</translation>
+    </message>
+    <message>
+        <source>Not measured</source>
+        <translation>未测量</translation>
+    </message>
+    <message>
+        <source>{n} of {total}  ·  {share}</source>
+        <translation>{n} / {total}  ·  {share}</translation>
+    </message>
+    <message>
+        <source>Cost of these errors: {cost} false {cost:alarm|alarms}; a missed image counts as {ratio}</source>
+        <translation>这些错误的代价：{cost} 次误报；漏检一张图片计为 {ratio} 次</translation>
+    </message>
+</context>
+<context>
     <name>ImageContextMenu</name>
     <message>
         <source>Open</source>
@@ -2392,6 +2491,14 @@
 <context>
     <name>ImageVerdictPanel</name>
     <message>
+        <source>Unsure above, px²</source>
+        <translation>高于此值为不确定（px²）</translation>
+    </message>
+    <message>
+        <source>Avoid missed images</source>
+        <translation>避免漏检</translation>
+    </message>
+    <message>
         <source>Image verdict</source>
         <translation>图片判定</translation>
     </message>
@@ -2464,6 +2571,22 @@
         <translation>固定的判定，或在异常分数中占比最大的类别</translation>
     </message>
     <message>
+        <source>Off</source>
+        <translation>关</translation>
+    </message>
+    <message>
+        <source>Images that are not rejected, but have an anomaly score above this, are left to a person</source>
+        <translation>未被拒收但异常分数高于此值的图片由人工判断</translation>
+    </message>
+    <message>
+        <source>Greatest value with which no defective one of these images passes as OK</source>
+        <translation>使这些图片中没有缺陷图片被判为 OK 的最大值</translation>
+    </message>
+    <message>
+        <source>No image with a defect is among these images</source>
+        <translation>这些图片中没有缺陷图片</translation>
+    </message>
+    <message>
         <source>Defective images rejected: {counts}</source>
         <translation>拒收的缺陷图片：{counts}</translation>
     </message>
@@ -2474,6 +2597,14 @@
     <message>
         <source>AUROC of the anomaly score: {value} ({interval})</source>
         <translation>异常分数的 AUROC：{value}（{interval}）</translation>
+    </message>
+    <message>
+        <source>Unsure has no effect: images are rejected from this score on.</source>
+        <translation>“不确定”不起作用：从该分数起图片已被拒收。</translation>
+    </message>
+    <message>
+        <source>Unsure: {n} {n:image|images}; missed defective images: {missed}</source>
+        <translation>不确定：{n} 张；漏检的缺陷图片：{missed} 张</translation>
     </message>
     <message>
         <source>Threshold of the anomaly score: {n} px²</source>
@@ -2489,6 +2620,18 @@
     <message>
         <source>Images</source>
         <translation>图片</translation>
+    </message>
+    <message>
+        <source>No listed image is left to mark as done.</source>
+        <translation>列表中没有待标记为已完成的图片。</translation>
+    </message>
+    <message>
+        <source>No listed image is left to label.</source>
+        <translation>列表中没有待标注的图片。</translation>
+    </message>
+    <message>
+        <source>No listed image is unreadable.</source>
+        <translation>列表中没有无法读取的图片。</translation>
     </message>
     <message>
         <source>{n} images</source>
@@ -3998,6 +4141,14 @@
         <translation>请保存工作。如果问题持续，请重新启动 Defect Workbench。</translation>
     </message>
     <message>
+        <source>{n} {n:image is|images are} hidden by the search, the filter or Label next.</source>
+        <translation>{n} 张图片被搜索、筛选或推荐标注隐藏。</translation>
+    </message>
+    <message>
+        <source>Show all images</source>
+        <translation>显示所有图片</translation>
+    </message>
+    <message>
         <source>Changed: {step}</source>
         <translation>已更改：{step}</translation>
     </message>
@@ -4723,6 +4874,14 @@
         <translation>显示方式</translation>
     </message>
     <message>
+        <source>Exact pixels</source>
+        <translation>精确像素</translation>
+    </message>
+    <message>
+        <source>Outlines follow the pixels of the mask. Otherwise they are smoothed, on the screen only.</source>
+        <translation>轮廓沿掩膜的像素绘制；否则仅在屏幕上平滑。</translation>
+    </message>
+    <message>
         <source>Shown as probabilities until enough images are labeled for the instant overlay.</source>
         <translation>在为即时预测标注足够多的图片之前，仅显示概率。</translation>
     </message>
@@ -4885,6 +5044,10 @@
         <translation>模型与标注尚不一致</translation>
     </message>
     <message>
+        <source>the model is not measured yet</source>
+        <translation>模型尚未测量</translation>
+    </message>
+    <message>
         <source>Prediction: almost everything</source>
         <translation>预测：几乎全部区域</translation>
     </message>
@@ -4903,6 +5066,14 @@
     <message>
         <source>Prediction: does not match labels</source>
         <translation>预测：与标注不一致</translation>
+    </message>
+    <message>
+        <source>{verdict} {n} of {total}</source>
+        <translation>{verdict} {n} / {total}</translation>
+    </message>
+    <message>
+        <source>largest {area}, {name}</source>
+        <translation>最大 {area}，{name}</translation>
     </message>
     <message>
         <source>After step {step}</source>
@@ -5773,6 +5944,22 @@
 <context>
     <name>ResultsModel</name>
     <message>
+        <source>Verdict</source>
+        <translation>判定</translation>
+    </message>
+    <message>
+        <source>Class</source>
+        <translation>类别</translation>
+    </message>
+    <message>
+        <source>Regions</source>
+        <translation>区域数</translation>
+    </message>
+    <message>
+        <source>Largest</source>
+        <translation>最大</translation>
+    </message>
+    <message>
         <source>Time, ms</source>
         <translation>时间（ms）</translation>
     </message>
@@ -5781,20 +5968,8 @@
         <translation>图片</translation>
     </message>
     <message>
-        <source>Result</source>
-        <translation>结果</translation>
-    </message>
-    <message>
-        <source>Largest, px²</source>
-        <translation>最大（px²）</translation>
-    </message>
-    <message>
         <source>Skipped: {why}</source>
         <translation>已跳过：{why}</translation>
-    </message>
-    <message>
-        <source>{n} {n:region|regions}</source>
-        <translation>{n} 个区域</translation>
     </message>
     <message>
         <source>{result}: {why}</source>
@@ -5916,6 +6091,10 @@
     <message>
         <source>Metrics and operating point</source>
         <translation>指标和工作点</translation>
+    </message>
+    <message>
+        <source>Details</source>
+        <translation>详情</translation>
     </message>
     <message>
         <source>Evaluating thresholds…</source>
@@ -8554,10 +8733,6 @@
         <translation>{card} 温度达 {temperature} °C，已降频。请检查散热。</translation>
     </message>
     <message>
-        <source>No improvement since {moment}. Label more images; training longer will not help.</source>
-        <translation>自{moment}起指标不再提升。请增加标注，延长训练没有帮助。</translation>
-    </message>
-    <message>
         <source>Training is running normally.</source>
         <translation>训练正常。</translation>
     </message>
@@ -8638,16 +8813,8 @@
         <translation>GPU 只有 {load} 的时间在工作。请增大批大小。</translation>
     </message>
     <message>
-        <source>Possible overfitting: validation results have been getting worse since {moment}. Label more images; training longer will not help.</source>
-        <translation>可能过拟合：自{moment}起验证结果持续变差。请标注更多图片，延长训练没有帮助。</translation>
-    </message>
-    <message>
         <source>Training is improving.</source>
         <translation>模型仍在改进。</translation>
-    </message>
-    <message>
-        <source>The metrics were still improving when the time was up. Train longer.</source>
-        <translation>训练时间用完时指标仍在提高。请延长训练时间。</translation>
     </message>
     <message>
         <source>Training is running normally: the loss fell from {first} to {now}.</source>
@@ -8716,6 +8883,18 @@
     <message>
         <source>range on other parts unknown</source>
         <translation>其他零件上的范围未知</translation>
+    </message>
+    <message>
+        <source>Possible overfitting: validation results have been getting worse since {moment}. More labels may help, training longer will not.</source>
+        <translation>可能过拟合：自{moment}起验证结果变差。增加标注可能有帮助，延长训练没有帮助。</translation>
+    </message>
+    <message>
+        <source>The metrics were still improving when the time was up: a longer training may be better.</source>
+        <translation>时间用完时指标仍在提高：更长的训练可能更好。</translation>
+    </message>
+    <message>
+        <source>No improvement since {moment}. More labels may help, training longer will not.</source>
+        <translation>自{moment}起没有提高。增加标注可能有帮助，延长训练没有帮助。</translation>
     </message>
     <message>
         <source>{run} stays in use.</source>
@@ -12683,6 +12862,10 @@
         <translation>图片少于 {n} 张或零件少于 {m} 个的判定，其指标不可靠：{names}。</translation>
     </message>
     <message>
+        <source>An image that is not rejected is {name}, for a person to decide, if its anomaly score is above {n} px².</source>
+        <translation>未被拒收的图片，如果异常分数高于 {n} px²，则为 {name}，由人工判断。</translation>
+    </message>
+    <message>
         <source>{n} labeled {n:image that adjoins|images that adjoin} validation/test images in {n:its|their} series {n:is|are} left out of the training, because neighbors often show the same part.</source>
         <translation>{n} 张已标注图片在编号序列中与验证/测试图片相邻，未用于训练，因为相邻图片往往属于同一零件。</translation>
     </message>
@@ -12709,6 +12892,18 @@
     <message>
         <source>{n} false {n:alarm|alarms}</source>
         <translation>{n} 处误报</translation>
+    </message>
+    <message>
+        <source>detected, {n}% too large</source>
+        <translation>已检出，偏大 {n}%</translation>
+    </message>
+    <message>
+        <source>detected, {n}% too small</source>
+        <translation>已检出，偏小 {n}%</translation>
+    </message>
+    <message>
+        <source>detected, but with little overlap (Dice {n})</source>
+        <translation>已检出，但重叠很少（Dice {n}）</translation>
     </message>
     <message>
         <source>Train further</source>
