@@ -14,6 +14,7 @@ ROOT = HERE.parents[1]
 sys.path.insert(0, str(ROOT))
 
 from workbench import cli  # noqa: E402
+from workbench.cli.verb_help import EXAMPLES, default_text  # noqa: E402
 
 FILE = "command-line.md"
 # Language -> title, introduction, table headings of commands, of arguments, title of the overview.
@@ -98,6 +99,7 @@ def reference(language: str) -> str:
         shown = [action for action in parser._actions if action.help != argparse.SUPPRESS]
         actions = [action for action in shown if action.help or action.choices or action.option_strings]
         lines += ["", "```sh", _usage(parser), "```"]
+        lines += ["", "```sh", *(f"workbench {example}" for example in EXAMPLES[verb]), "```"]
         if actions:
             lines += ["", *_head(*arguments), *map(_row, actions)]
     return "\n".join(lines) + "\n"
@@ -135,7 +137,9 @@ def _usage(parser: argparse.ArgumentParser) -> str:
 def _row(action: argparse.Action) -> str:
     options = ", ".join(f"{option} {_value(action)}".strip() for option in action.option_strings)
     name = (options or _value(action)).replace("|", "\\|")
-    meaning = [_cell((action.help or "").replace("%%", "%"))] if action.help else []
+    default = default_text(action)
+    text = (action.help or "").replace("%%", "%") + (f" (default: {default})" if default else "")
+    meaning = [_cell(text)] if text else []
     if action.choices is not None:
         meaning.append(" · ".join(f"`{choice}`" for choice in action.choices))
     return f"| `{name}` | {'. '.join(meaning)} |"

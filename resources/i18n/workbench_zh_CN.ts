@@ -11370,6 +11370,10 @@
         <translation>大多数图片只含一个类别，因此所有类别的缺陷一起训练，再由附加的损失项区分。</translation>
     </message>
     <message>
+        <source>must be a uint8 array of shape (H, W)</source>
+        <translation>必须是形状为 (H, W) 的 uint8 数组</translation>
+    </message>
+    <message>
         <source>a model for verdicts has the encoder plain, a ResNet, or lite0</source>
         <translation>用于判定的模型，编码器只能是 plain（即 ResNet）或 lite0</translation>
     </message>

@@ -62,7 +62,7 @@ def test_window_is_tested_in_another_process(capsys):
         ({"paddlepaddle": "3.3.1", "paddlepaddle-gpu": "3.3.1"}, "paddle", "uninstall -y paddlepaddle "),
         ({"paddlepaddle": "2.6.2"}, "paddle", ">=3.3"),
         ({"paddlepaddle": "3.3.1"}, "onnx", "onnx>=1.16"),
-        ({}, "window", "PySide6-Essentials"),
+        ({}, "window", "pyside6-essentials"),
     ],
 )
 def test_known_problems_are_reported_with_a_command(capsys, monkeypatch, versions, name, words):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import getpass
+import importlib
 import locale
 import os
 import platform
@@ -23,10 +24,18 @@ import psutil
 from workbench.cli import gpu_checks
 from workbench.cli.gpu_checks import Check, CheckResult, Machine
 from workbench.cli.verb_runner import Console, WrongUse
+from workbench.core import plugins
 from workbench.core.runs import pip_commands
 from workbench.core.runs.captured_program import run_captured
 from workbench.core.runs.launch import code_command, is_frozen
-from workbench.core.runs.pip_commands import command_line, in_sequence, pip, pip_command, requirement
+from workbench.core.runs.pip_commands import (
+    command_line,
+    in_sequence,
+    pip,
+    pip_command,
+    requirement,
+    trains_here,
+)
 from workbench.core.window_libraries import PACKAGES
 from workbench.inference.cpu_environment import cores, cpu_environment
 from workbench.inference.engines.registry import KINDS, cannot_make
@@ -111,8 +120,10 @@ def run(options: argparse.Namespace, console: Console) -> dict[str, Any]:
 
 
 def _python(_: Machine) -> CheckResult:
-    fits = (3, 10) <= sys.version_info[:2] < (3, 14)
+    fits = (3, 10) <= sys.version_info[:2] < (3, 15)
     detail = f"{platform.python_version()} on {platform.system()} {platform.machine()}"
+    if fits and not trains_here():
+        detail += ": everything but training, since PaddlePaddle has no package for this version of Python"
     return CheckResult(detail, "" if fits else "Install Python 3.12 and create a new environment with it.")
 
 
@@ -208,9 +219,9 @@ def check_window(machine: Machine) -> CheckResult:
     """Test in another process that the window can be opened; if quick, check the version only."""
     number = pip_commands.installed_version("PySide6-Essentials") or pip_commands.installed_version("PySide6")
     if number is None and not is_frozen():
-        return CheckResult("PySide6 is not installed", pip_command("PySide6-Essentials>=6.8,!=6.12.0"))
+        return CheckResult("PySide6 is not installed", pip_command(requirement("PySide6-Essentials")))
     if number == "6.12.0" and sys.version_info < (3, 12):
-        fix = pip_command("PySide6-Essentials>=6.8,!=6.12.0")
+        fix = pip_command(requirement("PySide6-Essentials"))
         return CheckResult("PySide6 6.12.0 crashes on this version of Python", fix)
     if machine.quick or is_frozen():
         return CheckResult(f"PySide6 {number or 'built in'}")
@@ -316,6 +327,17 @@ def _read_registry(path: str, name: str) -> object:
         return None
 
 
+def _plugins(_: Machine) -> CheckResult:
+    """Load the tables that plug-ins extend, and name those that are used and those that are left out."""
+    for module in ("core.project.exporting", "cli.sinks.result_outputs", "core.runs.export_options"):
+        importlib.import_module(f"workbench.{module}")
+    plugins.plugins("workbench.labelers", callable)
+    names = ", ".join(f"{name} ({group})" for group, name in plugins.used) or "none"
+    wrong = "; ".join(f"{name} ({group}): {why}" for (group, name), why in plugins.left_out.items())
+    fix = "Repair or remove the packages of the plug-ins that are left out." if wrong else ""
+    return CheckResult(names + (f"; left out: {wrong}" if wrong else ""), fix)
+
+
 CHECKS = (
     Check("python", _python),
     Check("machine", _machine),
@@ -330,4 +352,5 @@ CHECKS = (
     Check("fonts", check_fonts),
     *gpu_checks.CHECKS,
     Check("export formats", _formats),
+    Check("plug-ins", _plugins),
 )

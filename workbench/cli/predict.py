@@ -20,6 +20,7 @@ from workbench.core.problems import NotAProject, NothingToPredict
 from workbench.core.project.project import Project
 from workbench.core.runs.model_lookup import model_folder, open_model
 from workbench.core.runs.run import IN_USE
+from workbench.core.suggestions.labelers import PREFIX, Labeler
 from workbench.core.suggestions.suggestion_files import ImageSuggested, suggest_all, suggestions_path
 from workbench.core.text_patterns import counted
 from workbench.inference.batch.folder_watch import watch
@@ -48,12 +49,13 @@ def suggest_for(options: argparse.Namespace, console: Console) -> dict[str, Any]
     if options.project is None:
         identify(root, options, console)
     with Project.open(root) as project:
-        folder = model_folder(options.model, project.root)
+        labeler = Labeler(options.model, project.classes) if options.model.startswith(PREFIX) else None
+        folder = Path(options.model) if labeler is not None else model_folder(options.model, project.root)
         keys, unknown = _keys(project, names)
         if not keys:
             first = unknown[0] if unknown else {"path": str(root), "why": "the project has no images"}
             raise NothingToPredict(**first)
-        predictor = open_model(folder, options.threads)
+        predictor = open_model(folder, options.threads) if labeler is None else labeler
         done: list[dict[str, Any]] = []
         skipped = unknown
         with progress_bar("predicting", total=len(keys), unit=" images") as bar:
@@ -161,7 +163,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "model",
         metavar="MODEL",
-        help="folder of a run, of an export or of a project (its model in use), or name of a run with --project",
+        help="folder of a run, of an export or of a project (its model in use), name of a run with --project, or, with "
+        "--as-suggestions, labeler:NAME for a labeler of a plug-in",
     )
     parser.add_argument("pictures", nargs="+", metavar="IMAGES", help="files, folders or patterns")
     parser.add_argument(

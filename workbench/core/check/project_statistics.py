@@ -54,7 +54,7 @@ class ClassStatistics:
     color: str
     images: int = 0
     pixels: int = 0
-    sizes: list[RegionSize] = field(default_factory=list)  # one per region
+    sizes: list[RegionSize] = field(default_factory=list, repr=False)  # one per region
     splits: dict[str, int] = field(default_factory=lambda: dict.fromkeys(SPLITS, 0))
 
     @property
@@ -83,7 +83,7 @@ class ProjectStatistics:
     sizes: dict[tuple[int, int], int] = field(default_factory=dict)
     splits: dict[str, dict[str, int]] = field(default_factory=dict)
     classes: list[ClassStatistics] = field(default_factory=list)
-    regions: list[RegionSize] = field(default_factory=list)
+    regions: list[RegionSize] = field(default_factory=list, repr=False)
     pixels: int = 0
     ignored: int = 0
     unlabeled: int = 0

@@ -245,6 +245,24 @@ class ImageIndex:
         self._pending.clear()
 
 
+def read_rows(
+    project: Project,
+    progress: Callable[[int, int], None] | None = None,
+    on_rebuilt: Callable[[IndexRebuilt], None] = lambda problem: None,
+) -> dict[str, ImageRow]:
+    """Return the rows of the images of a project by key, after an update of its index."""
+    rows: dict[str, ImageRow] = {}
+
+    def read(index: ImageIndex) -> None:
+        for _ in index.refresh(project.images(), progress=progress):
+            pass
+        rows.clear()
+        rows.update(index.rows())
+
+    with_index(project, read, on_rebuilt)
+    return rows
+
+
 def with_index(
     project: Project,
     function: Callable[[ImageIndex], None],

@@ -81,6 +81,11 @@ class ImportJournal(FileTransaction[ImportRecord, ImportedImage]):
         if plan is None:
             self.write("preparing")
 
+    @property
+    def count(self) -> int:
+        """Number of images that were added."""
+        return len(self._images)
+
     def add(
         self,
         key: str,

@@ -81,6 +81,11 @@ class Dataset(MessageModel):
         return [item for item in self.current if item.split in splits]
 
     @property
+    def measured_split(self) -> Literal["val", "test"]:
+        """Split that a model is measured on: test images if there are any."""
+        return "test" if self.of("test") else "val"
+
+    @property
     def divided_groups(self) -> list[str]:
         """Groups whose images are in several splits, as the user may assign or import them."""
         splits: dict[str, set[str]] = defaultdict(set)

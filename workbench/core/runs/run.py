@@ -181,6 +181,9 @@ class Run:
     def __init__(self, root: Path | str) -> None:
         self.root = Path(root).absolute()
 
+    def __repr__(self) -> str:
+        return f"Run({str(self.root)!r})"
+
     @property
     def name(self) -> str:
         return self.root.name
@@ -421,6 +424,17 @@ def find_run(project_root: Path, name: str, model: str | None = None) -> Run:
     if (path / "recipe.json").exists():
         return Run(path)
     raise problems.UnknownRun(name=name, known=", ".join(run.name for run in runs) or "none")
+
+
+def named_run(run: Run | Path | str, project_root: Path | None) -> Run:
+    """Return a run given as itself, as its folder or its project's, or with `project_root` as a name for `find_run`."""
+    if isinstance(run, Run):
+        return run
+    if project_root is not None:
+        return find_run(project_root.absolute(), str(run))
+    path = Path(run).absolute()
+    in_project = (path / "project.json").exists()
+    return find_run(path, IN_USE) if in_project else find_run(path.parent.parent, str(path))
 
 
 def run_in_use(project_root: Path, model: str | None = None) -> Run | None:

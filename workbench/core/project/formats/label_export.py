@@ -441,3 +441,26 @@ def inset_polygon(region: LabelRegion) -> np.ndarray:
                 moved[index] += (sx * size, sy * size)
                 break
     return moved
+
+
+@dataclass(frozen=True)
+class ExportFormat:
+    """Format of a label export.
+
+    title: name of the format in the language of its tool. shapes: how it can store regions, the default first; empty
+    without a choice. always_images: the images are part of the format.
+    classes, verdicts, images: return True for a name that it can hold, or that it does not store. flat: all images are
+    in one folder. stems: labels are files with the names of images. reader: format of the import, if it is another.
+    """
+
+    name: str
+    title: str
+    writer: Callable[[LabelExport], LabelWriter]
+    shapes: tuple[str, ...] = ()
+    always_images: bool = False
+    classes: Accepts = is_label
+    verdicts: Accepts = bool
+    images: Accepts = is_path
+    flat: bool = False
+    stems: bool = True
+    reader: str = ""
