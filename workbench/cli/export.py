@@ -71,7 +71,7 @@ def export(run: Run, console: Console, options: ExportOptions, *, out: Path | No
             on_stop=lambda: console.note("Stopping. The unfinished export is removed."),
         )
     return {
-        "path": report["path"],
+        "path": Path(report["path"]),
         "formats": report.get("formats", []),
         "parity": report.get("parity", {}),
         "latency": report.get("latency", {}),
