@@ -1815,14 +1815,6 @@
         <source>good images: {rate}</source>
         <translation>良品图片：{rate}</translation>
     </message>
-    <message>
-        <source>Not measured</source>
-        <translation>未测量</translation>
-    </message>
-    <message>
-        <source>No good image is among these images.</source>
-        <translation>这些图片中没有良品图片。</translation>
-    </message>
 </context>
 <context>
     <name>HelpMenu</name>
@@ -12546,6 +12538,22 @@
     <message>
         <source>not stored</source>
         <translation>未存储</translation>
+    </message>
+    <message>
+        <source>Not measured</source>
+        <translation>未测量</translation>
+    </message>
+    <message>
+        <source>no labels</source>
+        <translation>无标注</translation>
+    </message>
+    <message>
+        <source>no predictions</source>
+        <translation>无预测</translation>
+    </message>
+    <message>
+        <source>no good images</source>
+        <translation>无良品图片</translation>
     </message>
     <message>
         <source>Any defect</source>

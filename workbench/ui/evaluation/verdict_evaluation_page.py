@@ -268,9 +268,7 @@ class VerdictEvaluationPage(QWidget):
 
 def _summary_text(figures: Figures) -> str:
     rows = (figures.get("accuracy"), figures.get("f1", "mean"))
-    texts = [f"{evaluation_texts.name(row)} {evaluation_texts.text(row)}" for row in rows]
-    text = formatting.clauses(*texts)
-    return text if rows[0].edges else formatting.clauses(text, evaluation_texts.interval(rows[0]))
+    return formatting.clauses(*(f"{evaluation_texts.name(row)} {evaluation_texts.text(row)}" for row in rows))
 
 
 def _notes_text(whole: VerdictEvaluation, *, chosen_on: bool) -> str:
