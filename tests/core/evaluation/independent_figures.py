@@ -165,9 +165,15 @@ def interval(name: str, sums: np.ndarray) -> tuple[float, float] | None:
     else:
         rare = (values < 1 if whole > 0.5 else values > 0).any(axis=1).sum()
         trials, degrees = effective(whole, spread, sums[..., 2 if name == "f1" else 1], rare, parts)
-    trials *= (stats.norm.ppf(0.975) / stats.t.ppf(0.975, degrees)) ** 2
+    trials *= narrowing(degrees)
     low, high = stats.beta.ppf((0.025, 0.975), whole * trials + 0.5, (1 - whole) * trials + 0.5)
     return (low if whole > 0 else 0.0), (high if whole < 1 else 1.0)
+
+
+def narrowing(degrees: float) -> float:
+    """Return the factor of the trials by which Student's distribution widens; below 5, of whole degrees of freedom."""
+    degrees = max(1, int(degrees + 1e-9)) if degrees < 5 else degrees
+    return (stats.norm.ppf(0.975) / stats.t.ppf(0.975, degrees)) ** 2
 
 
 def effective(whole: float, spread: float, trials: np.ndarray, rare: int, parts: float) -> tuple[float, float]:
@@ -194,7 +200,7 @@ def rate(events: np.ndarray, images: np.ndarray) -> tuple[float, float] | None:
     mean = events.sum() / total
     spread = count / (count - 1) * ((events - mean * images) ** 2).sum() / total**2
     effect = max(1.0, spread * total / mean) if mean else 1.0
-    exposure = total / effect * (stats.norm.ppf(0.975) / stats.t.ppf(0.975, count - 1)) ** 2
+    exposure = total / effect * narrowing(count - 1)
     number = mean * exposure
     low = stats.chi2.ppf(0.025, 2 * number) / 2 if number else 0.0
     return low / exposure, stats.chi2.ppf(0.975, 2 * number + 2) / 2 / exposure

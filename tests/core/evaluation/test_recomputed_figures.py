@@ -112,10 +112,10 @@ def test_every_figure_equals_an_independent_calculation(name, request, tmp_path)
 
 
 def check_row(row: Figure, expected: Expected) -> None:
-    """Compare a figure; the limits of an interval are integrated numerically."""
+    """Compare a figure; the program calculates quantiles from series."""
     assert row.value == (None if expected.value is None else pytest.approx(expected.value, abs=1e-12)), row
     assert (row.images, row.parts) == (expected.images, expected.parts), row
-    assert row.edges == (None if expected.limits is None else pytest.approx(expected.limits, abs=2e-4)), (row, expected)
+    assert row.edges == (None if expected.limits is None else pytest.approx(expected.limits, abs=1e-3)), (row, expected)
     assert row.edges or re.search(r"only \d+ of at least 5 parts", str(row.interval)), row
 
 
