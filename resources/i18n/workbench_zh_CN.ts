@@ -12456,10 +12456,6 @@
         <translation>所有判定都相同</translation>
     </message>
     <message>
-        <source>only {n} {n:part has|parts have} mostly another verdict than the others</source>
-        <translation>只有 {n} 个零件的判定与其余零件大多不同</translation>
-    </message>
-    <message>
         <source>A single new part has a Dice (any defect) of at least {limit} with a probability of {probability}%.</source>
         <translation>单个新零件的 Dice（任意缺陷）以 {probability}% 的概率不低于 {limit}。</translation>
     </message>
