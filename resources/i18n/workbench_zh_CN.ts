@@ -8172,12 +8172,12 @@
         <translation>ONNX（独立模型）</translation>
     </message>
     <message>
-        <source>For C#, C++, PLC and vision systems: one image size, all steps included</source>
-        <translation>用于 C#、C++、PLC 和视觉系统：固定图片尺寸，包含全部步骤</translation>
+        <source>For C#, C++, PLC and vision systems: one image size, all steps but the input check</source>
+        <translation>用于 C#、C++、PLC 和视觉系统：固定图片尺寸，包含除输入检查外的全部步骤</translation>
     </message>
     <message>
-        <source>Model repository for NVIDIA Triton Inference Server</source>
-        <translation>NVIDIA Triton 推理服务器的模型仓库</translation>
+        <source>Model repository for NVIDIA Triton Inference Server, without the input check</source>
+        <translation>NVIDIA Triton 推理服务器的模型仓库，不含输入检查</translation>
     </message>
     <message>
         <source>The export becomes an MLflow model that can be loaded and served</source>

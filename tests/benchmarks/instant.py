@@ -57,7 +57,7 @@ def measure_quality(args: argparse.Namespace, encoder: FrozenEncoder) -> None:
             if item.path not in known:
                 image = sets.read_gray(item.path)
                 mask = np.zeros_like(image) if item.mask is None else (sets.read_gray(item.mask) > 0).astype(np.uint8)
-                features = read_features(encoder, image, value_range(image), 1024)
+                features = read_features(encoder, image, value_range([image]), 1024)
                 assert features is not None
                 known[item.path] = features, mask
             return known[item.path]
@@ -87,7 +87,7 @@ def measure_costs(encoder: FrozenEncoder) -> None:
         mask = np.zeros_like(image)
         mask[100:200, 100:200] = 1
         times = [time.process_time()]
-        features = read_features(encoder, image, value_range(image), most)
+        features = read_features(encoder, image, value_range([image]), most)
         times.append(time.process_time())
         cells = labeled_cells(features, mask, done=True)
         head = fit_head([cells])

@@ -79,3 +79,14 @@ def test_removed_and_unreadable_labels_are_forgotten(project):
     assert not update(learner, shown("a.png", empty)), "nothing is labeled any more"
     project.mask_path("b.png").write_bytes(b"no image")
     assert not update(InstantLearner(project), shown("a.png", empty), row)
+
+
+def test_a_dark_first_image_does_not_decide_the_range_of_gray_values(tmp_path):
+    """Values of 12 bits in 16; the first image is empty."""
+    with Project.create(tmp_path / "deep", classes=["pit"]) as project:
+        images = [np.full((64, 64), 40, np.uint16), *(np.linspace(0, 4000, 64 * 64).reshape(64, 64) for _ in range(3))]
+        for number, image in enumerate(images):
+            write_png(project.image_path(f"{number}.png"), image.astype(np.uint16))
+        learner = InstantLearner(project)
+        update(learner, ShownImage("0.png", images[0], np.ones((64, 64), np.uint8), 1, done=False))
+        assert learner._settings is not None and learner._settings.high > 3900 and learner._settings.low <= 40

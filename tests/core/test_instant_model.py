@@ -30,7 +30,7 @@ def read() -> Callable[..., FrozenFeatures]:
     encoder = FrozenEncoder()
 
     def read(image: np.ndarray, most: int = 1024) -> FrozenFeatures:
-        features = read_features(encoder, image, value_range(image), most)
+        features = read_features(encoder, image, value_range([image]), most)
         assert features is not None
         return features
 
@@ -69,7 +69,7 @@ def test_large_image_is_reduced_or_read_in_tiles(read):
     reduced, full = read(image, 350), read(image)
     assert (reduced.cell, full.cell) == (16, 8)
     assert full.shape == (78, 88) and reduced.shape == (39, 44)
-    whole = FrozenEncoder().image_levels(image, value_range(image))
+    whole = FrozenEncoder().image_levels(image, value_range([image]))
     error = abs(full.levels[0][40:] - whole[2]).max(axis=0)
     assert np.median(error) < 0.02 * abs(whole[2]).max(), "tiles agree with the whole image except near their edges"
     for features, least in ((reduced, 0.4), (full, 0.6)):

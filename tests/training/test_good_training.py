@@ -17,6 +17,7 @@ from workbench.core.frozen_encoder import input_settings
 from workbench.core.label_next.spot_search import SpotSearch
 from workbench.core.project import annotation
 from workbench.core.project.project import Project
+from workbench.core.runs.good_images import collect_good
 from workbench.core.runs.run import Run, find_run, plan_run
 from workbench.core.runs.training_settings import request
 from workbench.inference.engines.onnx_engine import OnnxEngine
@@ -89,6 +90,15 @@ def test_few_images_or_parts_are_refused(tmp_path):
         train(make_project(tmp_path / "few", 6))
     with pytest.raises(problems.FewGoodImages, match="there are 24 of 2"):
         train(make_project(tmp_path / "lots", 24, kinds=2))
+
+
+def test_good_image_that_cannot_be_read_is_named(tmp_path):
+    """The first image is good by its verdict only, so that it has no mask."""
+    root = make_project(tmp_path / "broken", bad=0)
+    with Project.open(root) as project:
+        project.image_path("lot0/p00.png").write_bytes(b"no image")
+        dataset = collect_good(project)
+    assert [image.key for image in dataset.skipped] == ["lot0/p00.png"] and len(dataset.items) == 23
 
 
 def test_settings_of_other_models_are_refused(trained):

@@ -105,10 +105,11 @@ def test_fitted_network_predicts_and_shows_where(fitted):
 
 
 def test_export_of_the_fitted_network_equals_the_run(fitted, short_end, tmp_path):
-    ended = run_inside("export", fitted.root, "--out", tmp_path / "out", "--formats", "onnx,onnx-line", "--seconds", 0)
+    formats = "onnx,onnx-line,legacy"
+    ended = run_inside("export", fitted.root, "--out", tmp_path / "out", "--formats", formats, "--seconds", 0)
     assert ended.end() == 0
     parity = ended.last.result["parity"]
-    assert parity["onnx"]["mask_agreement"] == 1.0
+    assert parity["onnx"]["mask_agreement"] == parity["legacy"]["mask_agreement"] == 1.0
 
 
 def test_trained_weights_replace_fitted_ones_only_if_clearly_better(tmp_path):

@@ -82,7 +82,7 @@ class _HelpFormatter(argparse.HelpFormatter):
 
 def main(argv: Sequence[str]) -> int:
     """Run one verb. Return 0, 1 after a problem reported in one sentence or a closed pipe, or 2 for wrong use."""
-    return exit_on_broken_pipe(lambda: _main(list(argv)))
+    return exit_on_broken_pipe(lambda: _main(list(argv)), as_json="--json" in argv)
 
 
 def _main(arguments: list[str]) -> int:

@@ -42,6 +42,7 @@ from workbench.inference.predictor import apply_thresholds
 REDUCED = 1024  # pixels of the longer side of an image that is processed at once; a larger one is reduced first
 _MOST_PIXELS = 40_000_000  # of an image that is also processed in full size
 _CACHED = 96 << 20  # bytes of features kept: 90 images of 512 x 512 pixels
+_OF_RANGE = 8  # images that the range of gray values is measured on, besides the open one
 LEAST_SCORED = 5  # labeled images from which on the head is scored and its regions may be suggested
 
 
@@ -211,7 +212,7 @@ class InstantLearner:
         except (Problem, OSError):
             return None
         most = scale.most if image.shape[0] * image.shape[1] <= _MOST_PIXELS else REDUCED
-        self._settings = self._settings or value_range(image)
+        self._settings = self._settings or value_range([image, *self._others_of_range(image)])
         self._encoder = self._encoder or FrozenEncoder(arena=False)
         features = read_features(self._encoder, image, self._settings, most, cancelled)
         if features is not None and keep:
@@ -219,6 +220,19 @@ class InstantLearner:
             while len(self._features) > 2 and sum(entry.nbytes for entry in self._features.values()) > _CACHED:
                 self._features.popitem(last=False)
         return features
+
+    def _others_of_range(self, image: ImageArray) -> list[ImageArray]:
+        """Return a few images of the same number format, evenly spaced over the project; none if it has 8 bits."""
+        keys = [] if image.dtype == np.uint8 else self._project.images()
+        others = []
+        for key in keys[:: max(1, len(keys) // _OF_RANGE)][:_OF_RANGE]:
+            try:
+                other = image_files.read_displayed(self._project.image_path(key))
+            except (Problem, OSError):
+                continue
+            if other.dtype == image.dtype:
+                others.append(other)
+        return others
 
     # --- predictions ------------------------------------------------------------------------------
 

@@ -97,16 +97,17 @@ class LabeledCells:
     labels: CellLabels
 
 
-def value_range(image: ImageArray) -> ModelSettings:
-    """Return the conversion to the encoder's input for images like this one, (H, W) or (H, W, 3).
+def value_range(images: Sequence[ImageArray]) -> ModelSettings:
+    """Return the conversion to the encoder's input for images like these, (H, W) or (H, W, 3) each.
 
-    8-bit values are used as they are. Cameras seldom use the full range of others: theirs is that of the image.
+    8-bit values are used as they are. Cameras seldom use the full range of others: theirs is that of all the images,
+    so that a dark or empty image does not decide it.
     """
     from workbench.core.images.display import automatic
 
-    display = automatic(image)  # type: ignore[arg-type]
-    full_scale = {"uint8": 255.0, "uint16": 65535.0}.get(str(image.dtype), 1.0)
-    return input_settings(full_scale, display.low, display.high)
+    displays = [automatic(image) for image in images]  # type: ignore[arg-type]
+    full_scale = max({"uint8": 255.0, "uint16": 65535.0}.get(str(image.dtype), 1.0) for image in images)
+    return input_settings(full_scale, min(each.low for each in displays), max(each.high for each in displays))
 
 
 def read_features(

@@ -109,11 +109,11 @@ class Lite0Classifier(nn.Layer):
             square = centered * centered
             above = nn.functional.relu(centered)
             fourth = above * above * square
-            values += [mean.flatten(1), self._root(square), self._root(fourth).sqrt()]
+            values += [mean.flatten(1), self._root(square), self._root(fourth) ** 0.5]
         return paddle.concat(values, axis=1)
 
     def _root(self, x: paddle.Tensor) -> paddle.Tensor:
-        return (x.mean(axis=[2, 3]) + self.epsilon).sqrt()
+        return (x.mean(axis=[2, 3]) + self.epsilon) ** 0.5  # the converter of older programs does not support sqrt
 
     def forward(self, x: paddle.Tensor) -> paddle.Tensor:
         return self.head((self.statistics(x) - self.center) * self.scale)

@@ -12,7 +12,7 @@ from typing import NamedTuple
 import numpy as np
 import pytest
 
-ndimage, stats = pytest.importorskip("scipy.ndimage"), pytest.importorskip("scipy.stats")
+scipy = pytest.importorskip("scipy")  # loads its modules when they are used first
 TOUCHING = np.ones((3, 3), int)
 OVERLAPS = {"dice": 2, "iou": 1, "boundary_iou": 1}  # weight of the hit pixels
 LEAST_PARTS = 5
@@ -28,12 +28,12 @@ class Expected(NamedTuple):
 
 
 def regions(where: np.ndarray) -> list[np.ndarray]:
-    labels, count = ndimage.label(where, TOUCHING)
+    labels, count = scipy.ndimage.label(where, TOUCHING)
     return [labels == number for number in range(1, count + 1)]
 
 
 def edge(where: np.ndarray) -> np.ndarray:
-    return where & ~ndimage.binary_erosion(where, np.ones((5, 5)))
+    return where & ~scipy.ndimage.binary_erosion(where, np.ones((5, 5)))
 
 
 def count_pixels(truth: np.ndarray, found: np.ndarray, id: int) -> tuple[list[int], list[int]]:
@@ -166,14 +166,14 @@ def interval(name: str, sums: np.ndarray) -> tuple[float, float] | None:
         rare = (values < 1 if whole > 0.5 else values > 0).any(axis=1).sum()
         trials, degrees = effective(whole, spread, sums[..., 2 if name == "f1" else 1], rare, parts)
     trials *= narrowing(degrees)
-    low, high = stats.beta.ppf((0.025, 0.975), whole * trials + 0.5, (1 - whole) * trials + 0.5)
+    low, high = scipy.stats.beta.ppf((0.025, 0.975), whole * trials + 0.5, (1 - whole) * trials + 0.5)
     return (low if whole > 0 else 0.0), (high if whole < 1 else 1.0)
 
 
 def narrowing(degrees: float) -> float:
     """Return the factor of the trials by which Student's distribution widens; below 5, of whole degrees of freedom."""
     degrees = max(1, int(degrees + 1e-9)) if degrees < 5 else degrees
-    return (stats.norm.ppf(0.975) / stats.t.ppf(0.975, degrees)) ** 2
+    return (scipy.stats.norm.ppf(0.975) / scipy.stats.t.ppf(0.975, degrees)) ** 2
 
 
 def effective(whole: float, spread: float, trials: np.ndarray, rare: int, parts: float) -> tuple[float, float]:
@@ -202,5 +202,5 @@ def rate(events: np.ndarray, images: np.ndarray) -> tuple[float, float] | None:
     effect = max(1.0, spread * total / mean) if mean else 1.0
     exposure = total / effect * narrowing(count - 1)
     number = mean * exposure
-    low = stats.chi2.ppf(0.025, 2 * number) / 2 if number else 0.0
-    return low / exposure, stats.chi2.ppf(0.975, 2 * number + 2) / 2 / exposure
+    low = scipy.stats.chi2.ppf(0.025, 2 * number) / 2 if number else 0.0
+    return low / exposure, scipy.stats.chi2.ppf(0.975, 2 * number + 2) / 2 / exposure

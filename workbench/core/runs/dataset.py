@@ -129,7 +129,8 @@ def collect(project: Project, model: LabelKind, trained_keys: Collection[str] = 
     return dataset
 
 
-def _skipped(key: str, problem: problems.Problem) -> SkippedImage:
+def skipped_image(key: str, problem: problems.Problem) -> SkippedImage:
+    """Return the record of an image that cannot be used."""
     return SkippedImage(key=as_text(key), why=Message.of(problem))
 
 
@@ -142,13 +143,13 @@ def add_items(dataset: Dataset, project: Project, keys: Iterable[str]) -> dict[s
     for key in keys:
         if not is_text(key):  # the files of a run hold text
             if has_label_files(project, key):
-                dataset.skipped.append(_skipped(key, problems.NameNotText(name=as_text(key))))
+                dataset.skipped.append(skipped_image(key, problems.NameNotText(name=as_text(key))))
             continue
         try:
             note = annotation.load_note(project, key)
             item = make_item(project, key, note, dataset.model)
         except problems.Problem as problem:
-            dataset.skipped.append(_skipped(key, problem))
+            dataset.skipped.append(skipped_image(key, problem))
             continue
         if item is not None:
             notes[key] = note
@@ -171,7 +172,7 @@ def _leave_out_lone_verdicts(dataset: Dataset, counts: Counter[str | None]) -> N
     """
     for item in dataset.items:
         if counts[item.verdict] == 1:
-            dataset.skipped.append(_skipped(item.key, problems.LoneVerdict(verdict=item.verdict or "")))
+            dataset.skipped.append(skipped_image(item.key, problems.LoneVerdict(verdict=item.verdict or "")))
     dataset.items = [item for item in dataset.items if counts[item.verdict] > 1]
 
 

@@ -11,7 +11,7 @@ from workbench.core.messages import Message
 from workbench.core.project import annotation
 from workbench.core.project.grouping import groups_by_name
 from workbench.core.project.project import ClassInfo, Project, matching_class
-from workbench.core.runs.dataset import Dataset, add_items, measure_sample
+from workbench.core.runs.dataset import Dataset, add_items, measure_sample, skipped_image
 from workbench.core.runs.held_out import Item, split_by_part
 from workbench.core.runs.training_settings import OF_GOOD, TrainingSettings
 
@@ -45,7 +45,7 @@ def collect_good(project: Project) -> Dataset:
     good: list[Item] = []
     for key in keys:
         item = masked.get(key)
-        if item is None and (item := _without_mask(project, key, notes)) is None:
+        if item is None and (item := _without_mask(project, key, dataset, notes)) is None:
             continue
         if not item.classes and (item.verdict is None or _is_good(item.verdict)):
             good.append(item)
@@ -122,18 +122,24 @@ def compared_scales(settings: TrainingSettings, dataset: Dataset) -> list[float]
     return [settings.scale, settings.scale / 2] if halved else [settings.scale]
 
 
-def _without_mask(project: Project, key: str, notes: dict[str, annotation.Note]) -> Item | None:
-    """Return an item of a good image that has a status or a verdict only; None for other images."""
+def _without_mask(project: Project, key: str, dataset: Dataset, notes: dict[str, annotation.Note]) -> Item | None:
+    """Return an item of a good image that has a status or a verdict only; None for other images.
+
+    A good image that cannot be read is added to the skipped ones of the dataset.
+    """
     try:
         note = annotation.load_note(project, key)
-        verdict = note.verdict
-        if project.mask_path(key).exists() or not (_is_good(verdict) if verdict else note.status == "done"):
-            return None
-        width, height = image_size(project.image_path(key))
     except problems.Problem:
-        return None  # listed where its label is needed
+        return None  # among the skipped ones already
+    if project.mask_path(key).exists() or not (_is_good(note.verdict) if note.verdict else note.status == "done"):
+        return None
+    try:
+        width, height = image_size(project.image_path(key))
+    except problems.Problem as problem:
+        dataset.skipped.append(skipped_image(key, problem))
+        return None
     notes[key] = note
-    return Item(key=key, width=width, height=height, verdict=verdict)
+    return Item(key=key, width=width, height=height, verdict=note.verdict)
 
 
 def _assign_parts(project: Project, items: list[Item], notes: dict[str, annotation.Note]) -> None:

@@ -1,4 +1,5 @@
-"""Early end of a command-line program: Ctrl-C, and an output pipe that was closed, as in `predict.py ... | head`.
+"""Standard streams and early end of a command-line program: Ctrl-C, and an output pipe that was closed, as in
+`predict.py ... | head`.
 
 The first Ctrl-C stops after the current image, the second one during it.
 """
@@ -10,7 +11,7 @@ import signal
 import sys
 import threading
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from types import FrameType
 from typing import Any
 
@@ -68,14 +69,43 @@ def handle_interrupts(on_first: Callable[[], None]) -> Iterator[GracefulInterrup
         restore()
 
 
-def exit_on_broken_pipe(function: Callable[[], int]) -> int:
+@contextmanager
+def reserved_stdout() -> Iterator[None]:
+    """Reserve stdout for `print`; what libraries write to its descriptor appears on stderr.
+
+    Paddle's kernels print while they compute, which would break JSON.
+    """
+    stream = sys.stdout
+    try:
+        stream.flush()
+        kept = os.dup(1) if stream.fileno() == 1 else -1
+    except (AttributeError, OSError, ValueError):  # no stdout, or a replacement of it that is not a file
+        kept = -1
+    if kept < 0:
+        yield
+        return
+    os.dup2(2, 1)
+    with os.fdopen(kept, "w", 1 if stream.line_buffering else -1, stream.encoding, stream.errors) as sys.stdout:
+        try:
+            yield
+        finally:
+            flushed = _flush(sys.stdout)
+            os.dup2(kept, 1)
+            sys.stdout = stream
+    if not flushed:
+        raise BrokenPipeError
+
+
+def exit_on_broken_pipe(function: Callable[[], int], *, as_json: bool = False) -> int:
     """Return the exit status of `function`, or 1 if stdout or stderr is a pipe closed by its reader.
 
-    In that case neither a traceback nor the interpreter's message at exit is written.
+    In that case neither a traceback nor the interpreter's message at exit is written. as_json: stdout is for one
+    program that reads it, see `reserved_stdout`.
     """
     status = 1
     try:
-        status = function()
+        with reserved_stdout() if as_json else nullcontext():
+            status = function()
     except BrokenPipeError:
         pass
     finally:

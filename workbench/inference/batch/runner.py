@@ -41,7 +41,7 @@ def main(argv: Sequence[str], folder: Path | str) -> int:
 
     Invalid arguments end the process with status 2, by argparse.
     """
-    return exit_on_broken_pipe(lambda: _main(argv, folder))
+    return exit_on_broken_pipe(lambda: _main(argv, folder), as_json="--json" in argv)
 
 
 def _main(argv: Sequence[str], folder: Path | str) -> int:

@@ -26,9 +26,14 @@ _FORMATS: dict[str, tuple[str, str]] = {
     "lite": ("Paddle Lite", QT_TRANSLATE_NOOP("export", "For small devices")),
     "onnx-line": (
         QT_TRANSLATE_NOOP("export", "ONNX, self-contained"),
-        QT_TRANSLATE_NOOP("export", "For C#, C++, PLC and vision systems: one image size, all steps included"),
+        QT_TRANSLATE_NOOP(
+            "export", "For C#, C++, PLC and vision systems: one image size, all steps but the input check"
+        ),
     ),
-    "triton": ("Triton", QT_TRANSLATE_NOOP("export", "Model repository for NVIDIA Triton Inference Server")),
+    "triton": (
+        "Triton",
+        QT_TRANSLATE_NOOP("export", "Model repository for NVIDIA Triton Inference Server, without the input check"),
+    ),
     "mlflow": (
         "MLflow",
         QT_TRANSLATE_NOOP("export", "The export becomes an MLflow model that can be loaded and served"),
