@@ -1902,14 +1902,6 @@
         <source>good images: {rate}</source>
         <translation>良品图片：{rate}</translation>
     </message>
-    <message>
-        <source>Not measured</source>
-        <translation>未测量</translation>
-    </message>
-    <message>
-        <source>No good image is among these images.</source>
-        <translation>这些图片中没有良品图片。</translation>
-    </message>
 </context>
 <context>
     <name>HelpMenu</name>
@@ -12978,10 +12970,6 @@
         <translation>所有判定都相同</translation>
     </message>
     <message>
-        <source>only {n} {n:part has|parts have} mostly another verdict than the others</source>
-        <translation>只有 {n} 个零件的判定与其余零件大多不同</translation>
-    </message>
-    <message>
         <source>A single new part has a Dice (any defect) of at least {limit} with a probability of {probability}%.</source>
         <translation>单个新零件的 Dice（任意缺陷）以 {probability}% 的概率不低于 {limit}。</translation>
     </message>
@@ -13060,6 +13048,22 @@
     <message>
         <source>not stored</source>
         <translation>未存储</translation>
+    </message>
+    <message>
+        <source>Not measured</source>
+        <translation>未测量</translation>
+    </message>
+    <message>
+        <source>no labels</source>
+        <translation>无标注</translation>
+    </message>
+    <message>
+        <source>no predictions</source>
+        <translation>无预测</translation>
+    </message>
+    <message>
+        <source>no good images</source>
+        <translation>无良品图片</translation>
     </message>
     <message>
         <source>Any defect</source>
