@@ -153,6 +153,16 @@ def test_one_folder_of_masks_for_two_of_images_is_a_question(project, folder):
     assert annotation.load_mask(project, "cam1/1.png") is None
 
 
+@pytest.mark.parametrize(("numbers", "is_open"), [((0, 1, 2), True), ((1, 2, 7), False)])
+def test_masks_whose_numbers_start_elsewhere_are_to_be_checked(project, folder, numbers, is_open):
+    for number, other in zip((1, 2, 3), numbers):
+        photo(folder / "images" / f"part{number}.png", number)
+        save(folder / "masks" / f"mask{other}.png", region(number))
+    report = import_labels(project, folder)
+    assert report.labeled == 2 and len(report.unfinished) == (2 if is_open else 0)
+    assert any("start elsewhere" in text for _, text in report.image_notes) == is_open
+
+
 def test_folders_with_other_names_are_paired_in_order_on_request(project, folder):
     lefts = {}
     for position, (lot, masks) in enumerate((("cam1", "A"), ("cam2", "B"))):

@@ -23,15 +23,12 @@ from workbench.core.project.formats.mask_names import (
     FileName,
     file_name,
     is_derived,
-    is_in_mask_folder,
     mask_level,
     without_mask_words,
     words_of,
 )
 from workbench.inference.io.image_io import IMAGE_SUFFIXES
 from workbench.inference.text_safety import natural_key
-
-__all__ = ["Pairing", "is_in_mask_folder", "masks_beside_images", "name_after", "pair", "spellings"]
 
 _LOSSLESS = (".png", ".gif", ".bmp", ".tif", ".tiff", ".pgm", ".pbm", ".pnm", ".dib", *ARRAY_SUFFIXES)
 _OF_EISEG = ("_pseudo", "_cutout")  # ends of its colored mask and of the image cut out by it
@@ -49,7 +46,8 @@ class Pairing:
     of an image in a folder of another name. open: mask -> images, of which one is its image. doubtful: file -> its
     image or None, if it is a mask by its name or by its content only. not_masks: photographs beside an image of the
     same name -> this image. copies: files that are not imported, such as colored copies. images: those without a mask.
-    choices: possible answers to what is open or doubtful.
+    shifted: masks whose numbers may be counted from another start than those of the images. choices: possible answers
+    to what is open or doubtful.
     """
 
     pairs: dict[str, str] = field(default_factory=dict)
@@ -60,6 +58,7 @@ class Pairing:
     not_masks: dict[str, str] = field(default_factory=dict)
     copies: list[str] = field(default_factory=list)
     images: list[str] = field(default_factory=list)
+    shifted: set[str] = field(default_factory=set)
     choices: list[PairingChoice] = field(default_factory=list)
 
 
@@ -120,6 +119,7 @@ class _Engine:
         doubtful = [file for file in result.doubtful if suffix_of(file) in IMAGE_SUFFIXES]
         self._choose()
         result.images = self._unused([*images, *doubtful])
+        self._find_shifted()
         return result
 
     def _unused(self, files: Iterable[str]) -> list[str]:
@@ -244,6 +244,22 @@ class _Engine:
                 for mask in of_image[image]:
                     del self._result.pairs[mask]
                     self._result.open[mask] = [image]
+
+    def _find_shifted(self) -> None:
+        """Find masks "0", "1", "2" of images "1", "2", "3": by their order, each would be that of another image."""
+        result, of_folders = self._result, defaultdict[tuple[PurePosixPath, PurePosixPath], list[str]](list)
+        for mask, image in result.pairs.items():
+            of_folders[PurePosixPath(mask).parent, PurePosixPath(image).parent].append(mask)
+        for (of_masks, of_images), masks in of_folders.items():
+            others = [mask for mask in result.unpaired if PurePosixPath(mask).parent == of_masks]
+            without = [image for image in result.images if PurePosixPath(image).parent == of_images]
+            numbers = [
+                sorted(int(stem[-1]) for file in files if (stem := file_name(file).stem) and stem[-1].isdecimal())
+                for files in ([*masks, *others], [*(result.pairs[mask] for mask in masks), *without])
+            ]
+            shifts = {theirs - own for own, theirs in zip(*numbers)}
+            if others and len(others) == len(without) and len(shifts) == 1 and 0 not in shifts:
+                result.shifted.update(masks)
 
     def _has_ids(self, mask: str) -> bool:
         """Return True for a mask whose values are numbers or colors of classes."""
