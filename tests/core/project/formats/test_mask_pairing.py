@@ -132,6 +132,15 @@ def test_the_mask_of_a_missing_image_is_not_that_of_another_lot(project, folder)
     assert_labels(project, lefts)
 
 
+def test_the_mask_of_a_missing_lot_is_not_that_of_a_lot_without_masks(project, folder):
+    lefts = write(folder, [("lot2/1.png", "masks/lot2/1.png")])
+    photo(folder / "lot1" / "1.png", 9)
+    save(folder / "masks" / "lot3" / "1.png", region(30))
+    report = import_labels(project, folder)
+    assert report.labeled == 1 and [path for path, _ in report.skipped] == [str(folder / "masks" / "lot3" / "1.png")]
+    assert_labels(project, lefts | {"lot1/1.png": None})
+
+
 # --- questions --------------------------------------------------------------------------------------------
 
 

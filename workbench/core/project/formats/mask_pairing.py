@@ -330,6 +330,7 @@ class FolderWords:
     def __init__(self, images: Iterable[str], labels: Iterable[str]) -> None:
         self._of_images = {word for image in images for word in file_name(image).folders}
         self._of_labels = {word for label in labels for word in file_name(label).folders}
+        self._series = set(map(_series, self._of_images & self._of_labels))
 
     def best(self, label: str, images: Iterable[str]) -> list[str]:
         """Return those of some images with the name of a label that share most with it: folders, split, exact name."""
@@ -352,9 +353,14 @@ class FolderWords:
         return [image for image in found if agreement(image) == best]
 
     def _agree(self, label: FileName, image: FileName) -> bool:
-        """Return False if the folder of one has a name that only the other's lacks: "lot 1" against "lot 2"."""
+        """Return False if the folder of one has a name that only the other's lacks: "lot 1" against "lot 2".
+
+        So it is if only others of their numbers have both images and labels.
+        """
         own, theirs = set(label.folders), set(image.folders)
         if (own - theirs) & self._of_images or (theirs - own) & self._of_labels:
+            return False
+        if self._series.intersection(map(_series, own - theirs)).intersection(map(_series, theirs - own)):
             return False
         return label.split == image.split or label.split is None or image.split is None
 
@@ -401,6 +407,11 @@ class _Images:
             yield self._by_stem.get(name.stem[:length], [])
             yield self._by_stem.get(name.stem[-length:], [])
         yield self._by_numbers.get(_numbers(name.stem), [])
+
+
+def _series(word: str) -> str:
+    """Return what numbered words have in common: "lot#" for "lot1" and "lot2"."""
+    return re.sub(r"\d+", "#", word)
 
 
 def _spelled(file: str) -> set[str]:
