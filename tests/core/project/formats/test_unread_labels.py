@@ -78,6 +78,17 @@ def test_a_name_inside_that_no_image_has_is_told(project, folder, labels):
     assert report.labeled == 1 and any("17.png" in text for _, text in report.image_notes)
 
 
+def test_a_label_of_a_lot_without_images_is_that_of_no_other_lot(project, folder):
+    for lot in ("lot1", "lot2", "lot4"):
+        photo(folder / lot / "1.png", int(lot[-1]))
+    photo(folder / "9.png")
+    labelme(folder / "labels" / "lot2" / "1.json", SQUARE, "1.png")
+    labelme(folder / "labels" / "lot3" / "1.json", OTHER, "9.png")
+    import_labels(project, folder)
+    assert painted(project, "lot2/1.png") == {(8, 8)} and painted(project, "9.png") == {(35, 24)}
+    assert not painted(project, "lot1/1.png") and not painted(project, "lot4/1.png")
+
+
 def test_a_label_in_another_folder_that_names_another_image_is_to_be_checked(project, folder):
     for number in (1, 2, 3):
         photo(folder / "images" / f"{number}.png")

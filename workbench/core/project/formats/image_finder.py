@@ -71,7 +71,7 @@ class ImageFinder:
             raise UnreadableLabel(Message("import.several_images", names=", ".join(sorted(beside))))
         own = beside or (named if len(named) == 1 else self._nearest(named, label, split))
         names = {"file": PurePosixPath(label).name, "inside": name}
-        if len(own) > 1:
+        if len(own) != 1:
             return inside, "", False
         inner = PurePosixPath(name)
         if inside is None and comparable(PurePosixPath(own[0]).stem) in map(comparable, (inner.name, inner.stem)):
