@@ -165,7 +165,7 @@ def test_one_folder_of_masks_for_two_of_images_is_a_question(project, folder):
 @pytest.mark.parametrize(("numbers", "is_open"), [((0, 1, 2), True), ((1, 2, 7), False)])
 def test_masks_whose_numbers_start_elsewhere_are_to_be_checked(project, folder, numbers, is_open):
     for number, other in zip((1, 2, 3), numbers):
-        photo(folder / "images" / f"part{number}.png", number)
+        photo(folder / "images" / f"img{number}.png", number)
         save(folder / "masks" / f"mask{other}.png", region(number))
     report = import_labels(project, folder)
     assert report.labeled == 2 and len(report.unfinished) == (2 if is_open else 0)
