@@ -12650,12 +12650,12 @@
         <translation>{file} 已作为 {image} 的标注，这是唯一同名的图像，但位于另一个工件的文件夹中；请检查</translation>
     </message>
     <message>
-        <source>the file lists the image twice, with different sizes, so its labels may be those of two images</source>
-        <translation>该文件两次列出此图像且尺寸不同，其标注可能属于两张图像</translation>
+        <source>the numbers of the masks start elsewhere than those of the images, so the mask may be that of another image; check it</source>
+        <translation>掩膜的编号与图像的编号起点不同，此掩膜可能属于另一张图像，请检查</translation>
     </message>
     <message>
-        <source>it has predictions, but no annotation</source>
-        <translation>它只有预测结果，没有标注</translation>
+        <source>the file lists the image twice, with different sizes, so its labels may be those of two images</source>
+        <translation>该文件两次列出此图像且尺寸不同，其标注可能属于两张图像</translation>
     </message>
     <message>
         <source>its images would have the keys of those of the source {name}; opening the project for writing renames it</source>
@@ -14056,6 +14056,10 @@
     <message>
         <source>it is stored as {key}, because another image has its name, or one that differs only in case</source>
         <translation>它以 {key} 为名保存，因为另一张图片与它同名，或只有大小写不同</translation>
+    </message>
+    <message>
+        <source>it has predictions or drafts, but no annotation</source>
+        <translation>只有预测或草稿，没有标注</translation>
     </message>
     <message>
         <source>flags {id}</source>
