@@ -54,18 +54,19 @@ class LoadedModel:
         self.path, self.settings = path, predictor.settings
         self._predictor = predictor
 
-    def predict(self, image: np.ndarray, *, keep_probabilities: bool = False) -> Prediction:
+    def predict(self, image: np.ndarray, *, name: str = "", keep_probabilities: bool = False) -> Prediction:
         """Return the prediction for an image as stored, (H, W) or (H, W, 3) RGB; uint8, uint16 or float32 (0..1).
 
         A segmentation gives mask, uint8 (H, W) class ids; scores; regions, each with class, box, area and score; and a
         verdict by the rule of the model. A classification gives verdict and probabilities. keep_probabilities: include
-        class_scores, uint8 (classes, H, W). Raises UnusableArray, ModelUnusable.
+        class_scores, uint8 (classes, H, W). name: of the image with its folders and `/`, by which its inspection area
+        is chosen. Raises UnusableArray, ModelUnusable.
         """
         supported = image.dtype in (np.uint8, np.uint16, np.float32)
         if not supported or 0 in image.shape or not (image.ndim == 2 or image.ndim == 3 and image.shape[2] == 3):
             raise UnusableArray(shape=image.shape, dtype=image.dtype)
         try:
-            return self._predictor.predict(image, keep_probabilities=keep_probabilities)
+            return self._predictor.predict(image, name=name, keep_probabilities=keep_probabilities)
         except EngineError as error:
             raise ModelUnusable(path=str(self.path), why=str(error)) from error
 

@@ -8986,6 +8986,22 @@
         <translation>请选择其他文件夹，或在别处新建项目后导入此文件夹。</translation>
     </message>
     <message>
+        <source>The inspection area in {path} cannot be used: {why}.</source>
+        <translation>检测区域文件 {path} 无法使用：{why}。</translation>
+    </message>
+    <message>
+        <source>Draw it in the window, or correct the file: width, height, and polygons with their points.</source>
+        <translation>请在窗口中绘制，或修正文件：width、height 以及带有 points 的 polygons。</translation>
+    </message>
+    <message>
+        <source>{n} labeled {n:defect lies|defects lie} outside of this inspection area, and {m} {m:is|are} cut by its edge, on {images} {images:image|images}.</source>
+        <translation>有 {n} 个已标注的缺陷位于该检测区域之外，{m} 个被其边缘切断，涉及 {images} 张图片。</translation>
+    </message>
+    <message>
+        <source>Enlarge the area. Use it all the same with --force: these labels then count neither in training nor in metrics.</source>
+        <translation>请扩大区域。如仍要使用，请加上 --force：这些标注将不计入训练和指标。</translation>
+    </message>
+    <message>
         <source>{path} was written by a newer version of Defect Workbench (format {found}; this version supports up to {known}).</source>
         <translation>{path} 由更新版本的 Defect Workbench 写入（格式 {found}；本版本最高支持 {known}）。</translation>
     </message>
@@ -11428,6 +11444,10 @@
         <translation>其图片按 {n} 倍缩放，这些工具不支持缩放</translation>
     </message>
     <message>
+        <source>images of different folders have inspection areas of their own, and a line model has one</source>
+        <translation>不同文件夹的图片有各自的检测区域，而独立模型只能有一个</translation>
+    </message>
+    <message>
         <source>the image would have to be enlarged to {n} pixels, which a line model cannot do</source>
         <translation>图片需要放大到 {n} 像素，独立模型无法做到</translation>
     </message>
@@ -12378,6 +12398,18 @@
     <message>
         <source>The metrics of verdicts with fewer than {n} images or {m} parts are not reliable: {names}.</source>
         <translation>图片少于 {n} 张或零件少于 {m} 个的判定，其指标不可靠：{names}。</translation>
+    </message>
+    <message>
+        <source>Only a part of {where} is inspected ({n} {n:polygon|polygons}, {share} of the image): outside of it, everything is background, and labels count neither in training nor in metrics.</source>
+        <translation>{where}只检测一部分（{n} 个多边形，占图片的 {share}）：区域之外全部视为背景，标注不计入训练和指标。</translation>
+    </message>
+    <message>
+        <source>all images without an area of their own</source>
+        <translation>没有单独区域的所有图片</translation>
+    </message>
+    <message>
+        <source>the images in {name}</source>
+        <translation>{name} 中的图片</translation>
     </message>
     <message>
         <source>{n} labeled {n:image that adjoins|images that adjoin} validation/test images in {n:its|their} series {n:is|are} left out of the training, because neighbors often show the same part.</source>
