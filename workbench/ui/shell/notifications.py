@@ -18,8 +18,8 @@ from PySide6.QtWidgets import QDialog, QLabel, QPlainTextEdit, QPushButton, QWid
 
 from workbench import __version__
 from workbench.core import problems
-from workbench.core.text_patterns import fill
 from workbench.core.runs.inspection_areas import LeftOut
+from workbench.core.text_patterns import fill
 from workbench.session.area_steps import Areas
 from workbench.session.error_log import ErrorReport
 from workbench.session.image_list import Added
