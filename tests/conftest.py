@@ -22,15 +22,17 @@ import numpy as np
 import pytest
 from pytestqt.qtbot import QtBot
 
-from tests.fork_server import IdleThreads
+from tests.fork_server import SHORT_END, IdleThreads
 from tests.forked_programs import ForkedPrograms
 from workbench.core.project import annotation
 from workbench.core.project.project import Project
 from workbench.core.runs import child_process
 from workbench.core.runs.launch import worker_environment
 from workbench.inference.io.image_io import write_png
+from workbench.ui.shell.startup import restore_import
 
 IdleThreads.install()
+restore_import()
 ROOT = Path(__file__).resolve().parents[1]
 NEVER = 24 * 60 * 60 * 1000  # ms
 
@@ -144,6 +146,7 @@ def forked_programs(niceness_of_children) -> Iterator[ForkedPrograms]:
     programs = ForkedPrograms({"workbench": command_line, "workbench.training": worker_environment("cpu")})
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(os, "fsync", lambda file: None)
+        patch.setenv(SHORT_END, "1")
         patch.setattr(ssl, "create_default_context", functools.cache(ssl.create_default_context))
         if os.name == "posix":
             patch.setattr(child_process, "NICENESS", os.getpriority(os.PRIO_PROCESS, 0))

@@ -3892,6 +3892,14 @@
         <translation>已更改：{step}</translation>
     </message>
     <message>
+        <source>The area is not used yet. With it, these labels count neither in training nor in metrics.</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Use it</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
         <source>Model exported to {path}.</source>
         <translation>模型已导出到 {path}。</translation>
     </message>
@@ -4156,6 +4164,14 @@
     <message>
         <source>Small defects of a large image: zoom in before the click</source>
         <translation>大图中的小缺陷：点击之前先放大</translation>
+    </message>
+    <message>
+        <source>Only this folder</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>The area is that of the images in the folder of this image; otherwise of all images without one</source>
+        <translation type="unfinished"></translation>
     </message>
     <message>
         <source>Auto</source>
@@ -5073,6 +5089,18 @@
     <message>
         <source>Folders with the images of this project, and removed images</source>
         <translation>此项目的图片所在的文件夹，以及已移除的图片</translation>
+    </message>
+    <message>
+        <source>Remove inspection &amp;area</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>This image has no inspection area</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Inspect the images that have this area as a whole again</source>
+        <translation type="unfinished"></translation>
     </message>
     <message>
         <source>Refresh image &amp;list</source>
@@ -14972,6 +15000,18 @@
     <message>
         <source>Drag the bounding box; Shift makes a circle</source>
         <translation>拖出外接框；按住 Shift 为圆</translation>
+    </message>
+    <message>
+        <source>&amp;Inspection area</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Inspection area: outside of its polygons nothing is predicted, trained or counted</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Click the corners, Enter adds the polygon to the area; begun with Ctrl, it is excluded</source>
+        <translation type="unfinished"></translation>
     </message>
     <message>
         <source>&amp;Fill</source>

@@ -44,8 +44,9 @@ def build(folder: Path, training_settings: TrainingSettings, engines: list[str])
     import paddle
     import paddle2onnx
 
+    from workbench.core.runs.onnx_files import OPSET
     from workbench.training.export.export_formats import quantize, save_program
-    from workbench.training.onnx_graph import OPSET, write_onnx
+    from workbench.training.onnx_graph import write_onnx
     from workbench.training.unet import UNet, multiple_of
 
     paddle.seed(0)

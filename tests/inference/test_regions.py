@@ -167,25 +167,25 @@ def components_of(mask: np.ndarray) -> list[list[tuple[int, int]]]:
     return found
 
 
-@pytest.mark.parametrize("band", [4_000_000, 60])
-def test_diameters_equal_those_of_a_brute_force(band, monkeypatch):
+def test_diameters_equal_those_of_a_brute_force(monkeypatch):
     """Speckle, touching corners, rings in rings and lines; also where a region extends over several bands."""
-    monkeypatch.setattr(components, "MAX_BAND_PIXELS", band)
     rng = np.random.default_rng(0)
-    for number in range(25):
+    for number in range(15):
         mask = (rng.random((14, 17)) < rng.choice([0.1, 0.25, 0.45])).astype(np.uint8)
         if number % 5 == 0:
             mask[:] = 0
             cv2.rectangle(mask, (1, 1), (15, 12), 1)
             cv2.line(mask, (4, 3), (12, 10), 1)
         expected = sorted((min(pixels), *brute_force(pixels)) for pixels in components_of(mask))
-        found = measure(mask.copy(), 1, np.full_like(mask, 200), with_runs=True)
-        assert found.runs is not None and len(found.runs) and len(found.area) == len(expected)
-        first = [0, *found.run_ends.tolist()[:-1]]
-        places = [tuple(found.runs[start, :2].tolist()) for start in first]
-        rows = sorted((place, *found.feret(number)) for number, place in enumerate(places))
-        for (place, *diameters), (first_pixel, *known) in zip(rows, expected):
-            assert place == first_pixel and diameters == pytest.approx(known, abs=1e-9)
+        for band in (4_000_000, 60):
+            monkeypatch.setattr(components, "MAX_BAND_PIXELS", band)
+            found = measure(mask.copy(), 1, np.full_like(mask, 200), with_runs=True)
+            assert found.runs is not None and len(found.runs) and len(found.area) == len(expected)
+            first = [0, *found.run_ends.tolist()[:-1]]
+            places = [tuple(found.runs[start, :2].tolist()) for start in first]
+            rows = sorted((place, *found.feret(number)) for number, place in enumerate(places))
+            for (place, *diameters), (first_pixel, *known) in zip(rows, expected):
+                assert place == first_pixel and diameters == pytest.approx(known, abs=1e-9)
 
 
 def test_small_regions_are_dropped_before_they_are_measured():

@@ -134,7 +134,8 @@ def _changed(value: Any, rng: random.Random) -> Any:
         other = rng.choice(places)
         holder[key] = json.loads(json.dumps(other[0][other[1]])) if other[0] is not holder else rng.choice(ODD)
     elif way == 4 and isinstance(holder[key], (int, float)) and not isinstance(holder[key], bool):
-        holder[key] = rng.choice((-holder[key], holder[key] * 1e6, holder[key] + 0.5, str(holder[key]), [holder[key]]))
+        found = holder[key]
+        holder[key] = rng.choice((-found, found * 10**6, found + 0.5, str(found), [found]))
     else:
         holder[key] = rng.choice(ODD)
     return value

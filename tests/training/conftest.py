@@ -19,6 +19,7 @@ import pytest
 from PIL import Image
 
 from tests.conftest import fill_project, scratched
+from tests.fork_server import SHORT_END
 from tests.shared_folder import shared_folder
 from workbench.core.project import annotation, source_trust
 from workbench.core.project.project import Project, read_project_file
@@ -212,7 +213,9 @@ def trained_resnet(tmp_path_factory) -> Run:
 
 
 def _train(run: Run) -> None:
-    one = Child("train", run.root)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.delenv(SHORT_END, raising=False)
+        one = Child("train", run.root)
     try:
         assert one.end() == 0, one.stderr[-3000:]
     finally:

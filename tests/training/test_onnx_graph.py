@@ -8,6 +8,7 @@ import onnxruntime
 import paddle
 import pytest
 
+from workbench.core.runs.onnx_files import OPSET
 from workbench.training import onnx_graph
 from workbench.training.resnet import ResNet
 from workbench.training.unet import UNet
@@ -84,7 +85,7 @@ def test_results_equal_those_of_a_general_converter(network_case, tmp_path):
         str(stem.with_suffix(".json")),
         str(stem.with_suffix(".pdiparams")),
         str(tmp_path / "other.onnx"),
-        opset_version=onnx_graph.OPSET,
+        opset_version=OPSET,
         optimize_tool="none",
     )
     batch = pictures(np.random.default_rng(7), 2, channels, side or 128, side or 96)

@@ -10,18 +10,17 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
-import onnx
-import onnxruntime
-from onnx import TensorProto, helper
 
-from workbench.core.frozen_encoder import IR_VERSION, OPSET, add_pretrained_levels
+from workbench.core.frozen_encoder import add_pretrained_levels
 from workbench.core.lite0 import WIDTHS
-from workbench.core.runs.onnx_files import GraphBuilder
-from workbench.inference.engines.onnx_engine import providers, session_options
+from workbench.core.runs.onnx_files import GraphBuilder, frozen_session
 from workbench.inference.io.opencv import cv2
-from workbench.inference.model_settings import EngineOptions
+
+if TYPE_CHECKING:
+    import onnx
 
 INPUT, OUTPUT = "picture", "probabilities"  # as of a trained network
 CELL = 8  # network pixels
@@ -106,9 +105,8 @@ class FeatureNetwork:
     def __init__(self) -> None:
         graph = GraphBuilder()
         features = graph.add("Identity", [_add_features(graph, INPUT)], OUTPUT)
-        model = _model(graph, features, ["N", FEATURES, "h", "w"])
-        options = session_options(EngineOptions(spin=False, arena=False))
-        self._session = onnxruntime.InferenceSession(model.SerializeToString(), options, providers=providers())
+        model = graph.network({INPUT: ("N", 3, "H", "W")}, {features: ("N", FEATURES, "h", "w")})
+        self._session = frozen_session(model, arena=False)
 
     def __call__(self, image: np.ndarray) -> np.ndarray:
         """Return float32 (FEATURES, H / CELL, W / CELL) for an image, float32 (3, H, W), normalized."""
@@ -143,7 +141,7 @@ def anomaly_network(distribution: FeatureDistribution, limit: float, steepness: 
     x = graph.add("Sigmoid", [graph.add("Mul", [graph.add("Log", [ratio]), graph.number(steepness)])])
     x = _add_resize(graph, [x, "", graph.constant(np.array([1, 1, CELL, CELL], np.float32))])
     graph.add("Concat", [graph.add("Sub", [graph.number(1), x]), x], OUTPUT, axis=1)
-    return _model(graph, OUTPUT, ["N", 2, "H", "W"])
+    return graph.network({INPUT: ("N", 3, "H", "W")}, {OUTPUT: ("N", 2, "H", "W")})
 
 
 def _add_features(graph: GraphBuilder, x: str) -> str:
@@ -159,16 +157,6 @@ def _add_features(graph: GraphBuilder, x: str) -> str:
 
 def _add_resize(graph: GraphBuilder, inputs: list[str]) -> str:
     return graph.add("Resize", inputs, mode="linear", coordinate_transformation_mode="half_pixel")
-
-
-def _model(graph: GraphBuilder, output: str, shape: list[int | str]) -> onnx.ModelProto:
-    entry = helper.make_tensor_value_info(INPUT, TensorProto.FLOAT, ["N", 3, "H", "W"])
-    ending = helper.make_tensor_value_info(output, TensorProto.FLOAT, shape)
-    network = helper.make_graph(graph.nodes, "anomaly", [entry], [ending], graph.constants)
-    versions = [helper.make_opsetid("", OPSET)]
-    model: onnx.ModelProto = helper.make_model(network, opset_imports=versions, ir_version=IR_VERSION)
-    onnx.checker.check_model(model, full_check=True)
-    return model
 
 
 def draw_defect(

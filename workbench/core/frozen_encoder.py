@@ -5,17 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import numpy as np
-import onnx
-import onnxruntime
-from onnx import TensorProto, helper
 
 from workbench.core import lite0
-from workbench.core.runs.onnx_files import GraphBuilder
-from workbench.inference.engines.onnx_engine import providers, session_options
-from workbench.inference.model_settings import EngineOptions, ModelSettings
+from workbench.core.runs.onnx_files import GraphBuilder, frozen_session
+from workbench.inference.model_settings import ModelSettings
 from workbench.inference.tiles import normalize
 
-OPSET, IR_VERSION = 17, 8  # both of 2022: runtimes in production may be some years old
 _INPUT = "image"
 
 
@@ -85,18 +80,12 @@ class FrozenEncoder:
         self.stride = 2**depth
         graph = GraphBuilder()
         names = add_pretrained_levels(graph, _INPUT, depth)
-        shape = ["N", 3, "H", "W"]
-        outputs = [
-            helper.make_tensor_value_info(name, TensorProto.FLOAT, ["N", width, f"H{number}", f"W{number}"])
+        outputs = {
+            name: ("N", width, f"H{number}", f"W{number}")
             for number, (name, width) in enumerate(zip(names, lite0.WIDTHS))
-        ]
-        entry = helper.make_tensor_value_info(_INPUT, TensorProto.FLOAT, shape)
-        network = helper.make_graph(graph.nodes, "encoder", [entry], outputs, graph.constants)
-        model: onnx.ModelProto = helper.make_model(
-            network, opset_imports=[helper.make_opsetid("", OPSET)], ir_version=IR_VERSION
-        )
-        options = session_options(EngineOptions(threads=threads, spin=False, arena=arena))
-        self._session = onnxruntime.InferenceSession(model.SerializeToString(), options, providers=providers())
+        }
+        model = graph.network({_INPUT: ("N", 3, "H", "W")}, outputs)
+        self._session = frozen_session(model, threads=threads, arena=arena)
 
     def levels(self, batch: np.ndarray) -> list[np.ndarray]:
         """Return the levels, float32 (N, width, H / stride, W / stride) at the strides 2, 4, 8, …

@@ -7,19 +7,18 @@ compares both outputs.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from functools import reduce
 from pathlib import Path
 
 import numpy as np
 import onnx
-from onnx import TensorProto, helper
+from onnx import helper
 from paddle import nn
 
-from workbench import __version__
 from workbench.core import lite0
-from workbench.core.frozen_encoder import IR_VERSION, OPSET, add_levels
-from workbench.core.runs.onnx_files import GraphBuilder
+from workbench.core.frozen_encoder import add_levels
+from workbench.core.runs.onnx_files import GraphBuilder, Shape, checked_model
 from workbench.core.runs.training_settings import TrainingSettings
 from workbench.inference.io.file_access import make_folder, write_atomic
 from workbench.training.lite0_encoder import STATISTICS, Lite0Body, Lite0Classifier
@@ -28,7 +27,6 @@ from workbench.training.resnet import Block, ConvolutionNorm, ResNet, ResNetBody
 from workbench.training.unet import DoubleConvolution, LocalContrast, UNet
 
 Verdicts = ResNet | Lite0Classifier
-PRODUCER = "defect-workbench"
 INPUT, OUTPUT, MAPS = "picture", "probabilities", "maps"
 
 
@@ -40,7 +38,7 @@ def to_onnx(net: UNet | Verdicts, channels: int, side: int | None, *, maps: bool
     contribution of each position of the features to each verdict.
     """
     graph = OnnxGraph()
-    outputs: dict[str, list[int | str]] = {}
+    outputs: dict[str, Shape] = {}
     if isinstance(net, UNet):
         _pixel_output(graph, net, _unet(graph, net, INPUT))
         outputs[OUTPUT] = ["N", net.outputs, "H", "W"]
@@ -54,7 +52,7 @@ def to_onnx(net: UNet | Verdicts, channels: int, side: int | None, *, maps: bool
         if maps:
             outputs[MAPS] = [*outputs[OUTPUT], "h", "w"]
     sides = ["H", "W"] if side is None else [side, side]
-    return graph.network(["N", channels, *sides], outputs)
+    return graph.network({INPUT: ("N", channels, *sides)}, outputs)
 
 
 def statistics_onnx(net: Lite0Classifier, channels: int) -> onnx.ModelProto:
@@ -62,7 +60,7 @@ def statistics_onnx(net: Lite0Classifier, channels: int) -> onnx.ModelProto:
     graph = OnnxGraph()
     statistics = [name for _, names in _moments(graph, net) for name in names]
     graph.add("Flatten", [graph.join(*statistics)], OUTPUT, axis=1)
-    return graph.network(["N", channels, "H", "W"], {OUTPUT: ["N", net.head.weight.shape[0]]})
+    return graph.network({INPUT: ("N", channels, "H", "W")}, {OUTPUT: ("N", net.head.weight.shape[0])})
 
 
 def write_onnx(net: UNet | Verdicts, settings: TrainingSettings, path: Path, *, maps: bool = False) -> None:
@@ -104,34 +102,11 @@ class OnnxGraph(GraphBuilder):
         self.nodes.append(helper.make_node("Split", [x], names, name=name, axis=axis))
         return names
 
-    def network(
-        self, input_shape: Sequence[int | str], output_shapes: Mapping[str, Sequence[int | str]]
-    ) -> onnx.ModelProto:
-        """Return the checked model of a network. output_shapes: shapes of the outputs, by name; all float32."""
-        image = helper.make_tensor_value_info(INPUT, TensorProto.FLOAT, list(input_shape))
-        outputs = [
-            helper.make_tensor_value_info(n, TensorProto.FLOAT, list(shape)) for n, shape in output_shapes.items()
-        ]
-        return self.model("network", [image], outputs)
-
     def model(
         self, name: str, inputs: Sequence[onnx.ValueInfoProto], outputs: Sequence[onnx.ValueInfoProto]
     ) -> onnx.ModelProto:
         """Return the checked model."""
         return checked_model(helper.make_graph(self.nodes, name, inputs, outputs, self.constants))
-
-
-def checked_model(graph: onnx.GraphProto) -> onnx.ModelProto:
-    """Return the model of a graph of standard operators."""
-    model = helper.make_model(
-        graph,
-        opset_imports=[helper.make_opsetid("", OPSET)],
-        ir_version=IR_VERSION,
-        producer_name=PRODUCER,
-        producer_version=__version__,
-    )
-    onnx.checker.check_model(model, full_check=True)
-    return model
 
 
 def _pair(value: int | Sequence[int]) -> list[int]:

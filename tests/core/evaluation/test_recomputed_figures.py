@@ -32,7 +32,7 @@ from workbench.inference.io.image_io import write_png
 from workbench.inference.model_settings import ClassSettings, ModelSettings, save_settings
 from workbench.inference.predictor import Predictor
 
-ndimage, stats = pytest.importorskip("scipy.ndimage"), pytest.importorskip("scipy.stats")
+scipy = pytest.importorskip("scipy")  # loads its modules when they are used first
 TOUCHING = np.ones((3, 3), int)
 
 
@@ -84,12 +84,12 @@ def real(name: str, shared: Path, root: Path) -> Run:
 
 
 def regions(where: np.ndarray) -> list[np.ndarray]:
-    labels, count = ndimage.label(where, TOUCHING)
+    labels, count = scipy.ndimage.label(where, TOUCHING)
     return [labels == number for number in range(1, count + 1)]
 
 
 def edge(where: np.ndarray) -> np.ndarray:
-    return where & ~ndimage.binary_erosion(where, np.ones((5, 5)))
+    return where & ~scipy.ndimage.binary_erosion(where, np.ones((5, 5)))
 
 
 def count_pixels(truth: np.ndarray, found: np.ndarray, id: int) -> tuple[np.ndarray, np.ndarray]:
@@ -200,7 +200,7 @@ def check_image_verdicts(images: list[ScoredImage], pairs: list, scores: np.ndar
     assert [image.defective for image in images] == defective.tolist()
     good, bad = scores[~defective], scores[defective]
     if len(good) and len(bad):
-        pairs_won = stats.mannwhitneyu(bad, good).statistic
+        pairs_won = scipy.stats.mannwhitneyu(bad, good).statistic
         assert image_auroc(images) == pytest.approx(pairs_won / len(good) / len(bad), abs=1e-9)
     for share in (0.01, 0.05, 0.1, 0.5):
         found, why = recall_at(images, share)
@@ -219,7 +219,7 @@ def check_image_verdicts(images: list[ScoredImage], pairs: list, scores: np.ndar
         alarmed = math.ceil(sum(own.mean() for own in parts.values()) - 1e-9)
         assert result.good_parts == len(parts)
         if alarmed < len(parts):  # Clopper and Pearson
-            assert result.false_limit == pytest.approx(stats.beta.ppf(0.95, alarmed + 1, len(parts) - alarmed))
+            assert result.false_limit == pytest.approx(scipy.stats.beta.ppf(0.95, alarmed + 1, len(parts) - alarmed))
 
 
 # --- verdicts -----------------------------------------------------------------------------------------

@@ -127,18 +127,18 @@ pytestmark = pytest.mark.new_processes  # they are recognized by their command l
 def test_adoption_is_canceled_at_once(project, tmp_path):
     canceled = threading.Event()
     path = endless(tmp_path / "net.onnx")
-    threading.Timer(3, canceled.set).start()
+    threading.Timer(1, canceled.set).start()
     with pytest.raises(AdoptionCancelled):
         adopt(project, path, OPTIONS, cancelled=canceled.is_set)
     assert not psutil.wait_procs(children(), timeout=30)[1] and not list_runs(project.root)
 
 
 def test_time_limit(tmp_path, monkeypatch, capsys):
-    monkeypatch.setattr(network_process, "SECONDS", 5)
+    monkeypatch.setattr(network_process, "SECONDS", 2)
     path = endless(tmp_path / "net.onnx")
     Project.create(tmp_path / "p", classes=["scratch"]).close()
     assert cli.main(["adopt", str(path), "--project", str(tmp_path / "p"), "--size", "64"]) == 1
-    assert "it computed for more than 5 seconds and was ended" in capsys.readouterr().err
+    assert "it computed for more than 2 seconds and was ended" in capsys.readouterr().err
     assert not psutil.wait_procs(children(), timeout=30)[1]
 
 
@@ -209,7 +209,7 @@ def test_run_of_the_click_model_is_stopped_and_the_process_used_again(tmp_path):
     model = ClickModel(toy_encoder(encoder, "sam", endless=True), decoder)
     before = set(children())
     canceled = threading.Event()
-    threading.Timer(2, canceled.set).start()
+    threading.Timer(1, canceled.set).start()
     with pytest.raises(ClickCancelled):
         model.segment(IMAGE, WHOLE, CLICK, None, canceled.is_set)
     assert set(children()) == before  # the networks need not be loaded again
@@ -299,8 +299,9 @@ def endless_run(request, tmp_path, monkeypatch):
 
 
 def of_runs(name, *uses):
-    """Parametrize a test by uses of an adopted run, the first one also of a run of others."""
-    values = [("foreign", uses[0]), *(("adopted", use) for use in uses)]
+    """Parametrize a test by the first use of a run of others and by uses of an adopted run, of which one is quick."""
+    values = [("foreign", uses[0]), ("adopted", uses[1])]
+    values += [pytest.param("adopted", use, marks=pytest.mark.slow) for use in uses if use != uses[1]]
     return pytest.mark.parametrize(("endless_run", name), values, indirect=["endless_run"])
 
 

@@ -16,7 +16,7 @@ from workbench.ui.widgets.theme import IconEngine, Theme, ThemeManager, make_ico
 
 # Imported on first use, because each takes a share of the start that the welcome page does not need.
 LATER = (
-    *("cv2", "defusedxml", "jinja2", "onnxruntime", "paddle", "PIL"),
+    *("cv2", "defusedxml", "jinja2", "onnx", "onnxruntime", "paddle", "PIL"),
     *("psutil", "pyqtgraph", "regex", "tifffile", "yaml"),
     "importlib.metadata",  # by pydantic with the first validator
     *("workbench.core.adoption", "workbench.core.evaluation", "workbench.core.label_next"),

@@ -218,7 +218,7 @@ def load_truth(project: Project, key: str, size: tuple[int, int] | None = None) 
 
 
 def ignore_outside(project: Project, key: str, mask: np.ndarray) -> np.ndarray:
-    """Set the pixels outside of the inspection area of an image to DONT_CARE, in place. Return the mask, uint8 (H, W)."""
+    """Set the pixels of a mask, uint8 (H, W), outside of the inspection area to DONT_CARE, in place, and return it."""
     area = area_of(project.file.inspection_areas, key)
     if area is not None:
         mask[~area.inside(mask.shape)] = DONT_CARE

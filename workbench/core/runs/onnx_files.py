@@ -1,24 +1,29 @@
 """ONNX files that the user chooses: checks before they are read, and sessions of ONNX Runtime.
 
-Nodes and constants of an ONNX graph in the order of computation.
+Models of the workbench: nodes and constants in the order of computation. `onnx` is imported with the first of them,
+because the start of the window needs none.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import onnx
-from onnx import helper, numpy_helper
 
+from workbench import __version__
 from workbench.core.messages import Message, first_line
 from workbench.inference.io.file_access import NotRegular, read_regular, require_regular
 from workbench.inference.model_settings import EngineOptions
 
 if TYPE_CHECKING:
+    import onnx
     import onnxruntime
+
+OPSET, IR_VERSION = 17, 8  # both of 2022: runtimes in production may be some years old
+PRODUCER = "defect-workbench"
+Shape = Sequence[int | str]
 
 
 class GraphBuilder:
@@ -34,12 +39,16 @@ class GraphBuilder:
 
     def add(self, operator: str, inputs: Sequence[str], name: str = "", **attributes: Any) -> str:
         """Add one node. Return the name of its output."""
+        from onnx import helper
+
         name = name or f"{self.prefix}{operator.lower()}.{len(self.nodes)}"
         self.nodes.append(helper.make_node(operator, list(inputs), [name], name=name, **attributes))
         return name
 
     def constant(self, array: np.ndarray) -> str:
         """Add a constant. Return its name."""
+        from onnx import numpy_helper
+
         name = f"{self.prefix}constant.{len(self.constants)}"
         self.constants.append(numpy_helper.from_array(np.asarray(array, order="C"), name))
         return name
@@ -49,6 +58,45 @@ class GraphBuilder:
 
     def number(self, value: float) -> str:
         return self.constant(np.array(value, np.float32))
+
+    def network(self, inputs: Mapping[str, Shape], outputs: Mapping[str, Shape]) -> onnx.ModelProto:
+        """Return the checked model. inputs, outputs: shapes of the values, all float32, by name."""
+        from onnx import TensorProto, helper
+
+        entries, endings = (
+            [helper.make_tensor_value_info(name, TensorProto.FLOAT, list(shape)) for name, shape in values.items()]
+            for values in (inputs, outputs)
+        )
+        return checked_model(helper.make_graph(self.nodes, "network", entries, endings, self.constants))
+
+
+def checked_model(graph: onnx.GraphProto) -> onnx.ModelProto:
+    """Return the model of a graph of standard operators."""
+    import onnx
+    from onnx import helper
+
+    model: onnx.ModelProto = helper.make_model(
+        graph,
+        opset_imports=[helper.make_opsetid("", OPSET)],
+        ir_version=IR_VERSION,
+        producer_name=PRODUCER,
+        producer_version=__version__,
+    )
+    onnx.checker.check_model(model, full_check=True)
+    return model
+
+
+def frozen_session(model: onnx.ModelProto, *, threads: int = 0, arena: bool = True) -> onnxruntime.InferenceSession:
+    """Return a session for a model of the workbench that computes features beside other work.
+
+    threads: of ONNX Runtime; 0 for all. arena: keep memory for the next image.
+    """
+    import onnxruntime
+
+    from workbench.inference.engines.onnx_engine import providers, session_options
+
+    options = session_options(EngineOptions(threads=threads, spin=False, arena=arena))
+    return onnxruntime.InferenceSession(model.SerializeToString(), options, providers=providers())
 
 
 MAX_FILE = 2**31 - 1  # bytes: limit of the file format; more weights are in a file of their own

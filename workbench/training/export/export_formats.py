@@ -26,6 +26,7 @@ from workbench.core.runs.export_options import ExportOptions
 from workbench.core.runs.input_limits import learn_input
 from workbench.core.runs.launch import worker_command
 from workbench.core.runs.model_lookup import open_predictor
+from workbench.core.runs.onnx_files import IR_VERSION, OPSET
 from workbench.core.runs.run import Run
 from workbench.core.runs.training_settings import TrainingSettings
 from workbench.inference.engines import Engine
@@ -268,13 +269,13 @@ class AdoptedNetwork:
         """Return the network for a line model. Raises LineModelRefused if its operators cannot be converted."""
         model = onnx.load(str(self._path))
         version = opset(model)
-        if version != onnx_graph.OPSET:
+        if version != OPSET:
             try:
-                model = onnx.version_converter.convert_version(model, onnx_graph.OPSET)
+                model = onnx.version_converter.convert_version(model, OPSET)
             except Exception as error:  # the converter has no exceptions of its own
-                why = Message("adopt.line_opset", n=version, m=onnx_graph.OPSET)
+                why = Message("adopt.line_opset", n=version, m=OPSET)
                 raise LineModelRefused(why) from error
-        model.ir_version = onnx_graph.IR_VERSION
+        model.ir_version = IR_VERSION
         return model
 
 

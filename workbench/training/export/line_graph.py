@@ -23,6 +23,7 @@ import onnx
 from onnx import TensorProto, compose, helper
 
 from workbench.core.messages import Message
+from workbench.core.runs.onnx_files import checked_model
 from workbench.inference.model_settings import MIRRORED, ModelSettings
 from workbench.inference.tiles import (
     MAX_VALUE,
@@ -33,7 +34,7 @@ from workbench.inference.tiles import (
     blend_weights,
     prediction_grid,
 )
-from workbench.training.onnx_graph import INPUT, OUTPUT, OnnxGraph, checked_model
+from workbench.training.onnx_graph import INPUT, OUTPUT, OnnxGraph
 
 _LEAST_SHARE = 1e-3  # of a source pixel that OpenCV considers
 IMAGE, CLASS_MAP, CLASS_AREAS, PROBABILITIES, VERDICT = (

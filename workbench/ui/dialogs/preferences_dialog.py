@@ -18,7 +18,6 @@ from PySide6.QtWidgets import (
     QStackedWidget,
     QTreeWidget,
     QTreeWidgetItem,
-    QVBoxLayout,
     QWidget,
 )
 
@@ -79,20 +78,14 @@ class ShortcutsPage(QWidget):
         self.tree.setCurrentItem(self.tree.topLevelItem(0).child(0))
 
     def _lay_out(self) -> None:
-        column = QVBoxLayout(self)
-        column.setContentsMargins(0, 0, 0, 0)
-        column.setSpacing(8)
-        column.addWidget(self.search)
-        column.addWidget(self.tree, 1)
-        column.addWidget(self.name)
-        row = in_row((self.recorder, 1), spacing=6)
-        for button in (self.set_button, self.add_button, self.remove_button, self.reset_button):
+        buttons = self.set_button, self.add_button, self.remove_button, self.reset_button
+        for button in (*buttons, self.reassign_button):
             button.setAutoDefault(False)
-            row.addWidget(button)
-        column.addLayout(row)
-        self.reassign_button.setAutoDefault(False)
-        row = in_row((self.status, 1), self.reassign_button, spacing=6)
-        column.addLayout(row)
+        rows = (
+            in_row((self.recorder, 1), *buttons, spacing=6),
+            in_row((self.status, 1), self.reassign_button, spacing=6),
+        )
+        in_column(self.search, (self.tree, 1), self.name, *rows, owner=self, margins=0, spacing=8)
 
     def _fill(self) -> None:
         for menu in self._actions.menus:
@@ -299,13 +292,10 @@ class PreferencesDialog(QDialog):
 
 
 def _page(title: str, content: QWidget) -> QWidget:
-    page = QWidget()
-    column = in_column(QLabel(title, objectName="subtitle"), owner=page, margins=0, spacing=12)
+    page, shown = QWidget(), content
     if isinstance(content, SettingsForm):
-        area = QScrollArea(widgetResizable=True, frameShape=QFrame.Shape.NoFrame, accessibleName=title)
-        area.setWidget(content)
+        shown = QScrollArea(widgetResizable=True, frameShape=QFrame.Shape.NoFrame, accessibleName=title)
+        shown.setWidget(content)
         content.setObjectName("settingsPage")
-        column.addWidget(area, 1)
-    else:
-        column.addWidget(content, 1)
+    in_column(QLabel(title, objectName="subtitle"), (shown, 1), owner=page, margins=0, spacing=12)
     return page

@@ -19,7 +19,7 @@ from workbench.core.image_list.image_search import SearchError, completions
 from workbench.session.session import Session
 from workbench.ui.images.image_model import ImageListModel
 from workbench.ui.text.formatting import listed
-from workbench.ui.widgets.box_layouts import in_column, in_row
+from workbench.ui.widgets.box_layouts import Gap, add_items, in_column, in_row
 from workbench.ui.widgets.keyboard import set_key_tip
 from workbench.ui.widgets.text_labels import IconLabel
 from workbench.ui.widgets.theme import ThemeManager
@@ -193,12 +193,7 @@ class EmptyProjectPage(QWidget):
         self.files = QPushButton(self.tr("Add images…"), objectName="primary")
         self.folder = QPushButton(self.tr("Add folder…"))
         column.addWidget(IconLabel(style.icon("image-add", "muted"), 40), 0, Qt.AlignmentFlag.AlignHCenter)
-        column.addWidget(text)
-        column.addWidget(note)
-        column.addSpacing(6)
-        column.addWidget(self.files)
-        column.addWidget(self.folder)
-        column.addStretch(2)
+        add_items(column, text, note, Gap(6), self.files, self.folder, 2)
 
     def sizeHint(self) -> QSize:
         return QSize(200, 300)
@@ -215,8 +210,7 @@ class NoMatchPage(QWidget):
         self.help = QLabel(search_help(), wordWrap=True, objectName="muted", alignment=Qt.AlignmentFlag.AlignCenter)
         column = in_column(1, text, owner=self, margins=(18, 12, 18, 12), spacing=10)
         column.addWidget(self.clear, 0, Qt.AlignmentFlag.AlignCenter)
-        column.addWidget(self.help)
-        column.addStretch(2)
+        add_items(column, self.help, 2)
 
 
 class EmptyQueuePage(QWidget):

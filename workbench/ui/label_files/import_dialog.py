@@ -7,15 +7,13 @@ from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from PySide6.QtCore import QMargins, QSize, Qt, Signal
+from PySide6.QtCore import QSize, Qt, Signal
 from PySide6.QtWidgets import (
     QDialog,
-    QHBoxLayout,
     QLabel,
     QProgressBar,
     QPushButton,
     QStackedWidget,
-    QVBoxLayout,
     QWidget,
 )
 
@@ -29,6 +27,7 @@ from workbench.ui.label_files.import_preview import ImportPreview
 from workbench.ui.label_files.import_report import ImportResult
 from workbench.ui.label_files.path_choices import LabelPathField
 from workbench.ui.text.formatting import duration, number, problem_text
+from workbench.ui.widgets.box_layouts import in_column, in_row
 from workbench.ui.widgets.dialogs import ask_trust
 from workbench.ui.widgets.file_drop import is_label_file
 from workbench.ui.widgets.text_labels import resize_for_text
@@ -83,18 +82,9 @@ class ImportDialog(QDialog):
         self._pages = QStackedWidget()
         self._pages.addWidget(self.preview)
         self._pages.addWidget(self.result)
-        buttons = QHBoxLayout(spacing=8)
-        buttons.addWidget(self.images_only)
-        buttons.addWidget(self.undo_button)
-        buttons.addStretch(1)
-        buttons.addWidget(self.close_button)
-        buttons.addWidget(self.import_button)
-        outer = QVBoxLayout(self, spacing=10, contentsMargins=QMargins(22, 18, 22, 16))
-        outer.addWidget(self.files)
-        outer.addWidget(self._pages, 1)
-        outer.addWidget(self.bar)
-        outer.addWidget(self.status)
-        outer.addLayout(buttons)
+        buttons = in_row(self.images_only, self.undo_button, 1, self.close_button, self.import_button, spacing=8)
+        items = self.files, (self._pages, 1), self.bar, self.status, buttons
+        in_column(*items, owner=self, margins=(22, 18, 22, 16), spacing=10)
 
     def _connect(self) -> None:
         job = self._job

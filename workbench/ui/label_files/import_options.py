@@ -10,11 +10,9 @@ from PySide6.QtWidgets import (
     QCheckBox,
     QComboBox,
     QGridLayout,
-    QHBoxLayout,
     QLabel,
     QLineEdit,
     QSpinBox,
-    QVBoxLayout,
     QWidget,
 )
 
@@ -23,6 +21,7 @@ from workbench.core.project.import_plan import ImportPlan
 from workbench.core.text_patterns import fill
 from workbench.ui.text.formatting import listed, number
 from workbench.ui.text.settings_texts import format_title, format_with_count
+from workbench.ui.widgets.box_layouts import Gap, in_column, in_row
 from workbench.ui.widgets.text_labels import ElidedLabel, align_text
 
 
@@ -90,11 +89,7 @@ class ImportOptionsRow(QWidget):
         grid.addWidget(self._boxes_label, 1, 0)
         grid.addWidget(self.boxes, 1, 1)
         grid.addWidget(self._boxes_note, 1, 2)
-        checks = QHBoxLayout(spacing=22)
-        checks.addWidget(self.copy)
-        checks.addWidget(self.split)
-        checks.addStretch(1)
-        grid.addLayout(checks, 2, 0, 1, 3)
+        grid.addLayout(in_row(self.copy, self.split, 1, spacing=22), 2, 0, 1, 3)
         grid.addWidget(self.background, 3, 0, 1, 3)
         grid.setColumnStretch(2, 1)
         self.format.activated.connect(lambda _: self._choose_format())
@@ -107,7 +102,7 @@ class ImportOptionsRow(QWidget):
         self._mask_row = _row(
             _label(self.tr("&Threshold of masks"), self.threshold),
             self.threshold,
-            None,
+            Gap(10),
             _label(self.tr("One &class for all masks"), self.class_name),
             self.class_name,
             QWidget(),
@@ -115,10 +110,8 @@ class ImportOptionsRow(QWidget):
         self._encoding_row = _row(_label(self.tr("&Encoding"), self.encoding), self.encoding, self._examples)
         self._encoding_row.hide()
         self.format_row = QWidget()
-        column = QVBoxLayout(self.format_row, spacing=6, contentsMargins=QMargins())
-        column.addWidget(_row(_label(self.tr("F&ormat"), self.format), self.format, self._also))
-        column.addWidget(self._mask_row)
-        column.addWidget(self._encoding_row)
+        first = _row(_label(self.tr("F&ormat"), self.format), self.format, self._also)
+        in_column(first, self._mask_row, self._encoding_row, owner=self.format_row, margins=0, spacing=6)
 
     def forget_files(self) -> None:
         """Return to the automatic choices, for other files."""
@@ -229,15 +222,10 @@ class ImportOptionsRow(QWidget):
         self._mask_row.setVisible(self._masks_chosen())
 
 
-def _row(*widgets: QWidget | None) -> QWidget:
-    """Return widgets side by side, of which the last one takes the remaining width. None: a larger space."""
+def _row(*items: QWidget | Gap) -> QWidget:
+    """Return items side by side, of which the last one takes the remaining width."""
     row = QWidget()
-    line = QHBoxLayout(row, spacing=12, contentsMargins=QMargins())
-    for widget in widgets:
-        if widget is None:
-            line.addSpacing(10)
-        else:
-            line.addWidget(widget, widget is widgets[-1])
+    in_row(*items[:-1], (items[-1], 1), owner=row, margins=0, spacing=12)
     return row
 
 

@@ -39,6 +39,7 @@ from workbench.ui.label_files.import_options import ImportOptionsRow
 from workbench.ui.label_files.import_report import AccountBox, SkippedList, set_up_rows
 from workbench.ui.label_files.path_choices import MissingImages
 from workbench.ui.text.formatting import capitalized, number, translate_message
+from workbench.ui.widgets.box_layouts import in_column
 from workbench.ui.widgets.text_labels import IconLabel, text_scale
 from workbench.ui.widgets.theme import ThemeManager
 
@@ -75,12 +76,8 @@ class ImportPreview(QWidget):
         splitter.addWidget(self.mapping)
         splitter.addWidget(self.previews)
         splitter.setSizes([560, 340])
-        column = QVBoxLayout(self, spacing=10, contentsMargins=QMargins())
-        for widget in (self.account, self.question, self.concerns, self.options.format_row, self.summary):
-            column.addWidget(widget)
-        column.addWidget(splitter, 1)
-        for widget in (self.options, self.missing, self.skipped):
-            column.addWidget(widget)
+        items = self.account, self.question, self.concerns, self.options.format_row, self.summary, (splitter, 1)
+        in_column(*items, self.options, self.missing, self.skipped, owner=self, margins=0, spacing=10)
         self.mapping.changed.connect(self._show_previews)
         self.question.answered.connect(self.options.answer)
         self.concerns.invert_requested.connect(self.options.invert_masks)
@@ -231,8 +228,6 @@ class MaskQuestion(QWidget):
         answers = QWidget()
         self._grid = QGridLayout(answers, horizontalSpacing=12, contentsMargins=QMargins())
         self._grid.setColumnStretch(2, 1)
-        column = QVBoxLayout(self, spacing=6, contentsMargins=QMargins())
-        column.addWidget(self._title)
         area = QScrollArea(
             widgetResizable=True,
             frameShape=QFrame.Shape.NoFrame,
@@ -241,7 +236,7 @@ class MaskQuestion(QWidget):
         )
         area.setFixedHeight(_MOST_HEIGHT)
         area.setWidget(answers)
-        column.addWidget(area)
+        in_column(self._title, area, owner=self, margins=0, spacing=6)
         self.hide()
 
     def show_questions(self, questions: Sequence[PairingChoice]) -> None:

@@ -18,7 +18,6 @@ from PySide6.QtWidgets import (
     QPushButton,
     QTableWidget,
     QTableWidgetItem,
-    QVBoxLayout,
     QWidget,
 )
 
@@ -33,7 +32,7 @@ from workbench.session.project_jobs import PackingJob, ProjectMergeJob
 from workbench.session.session import Session
 from workbench.session.tasks import Task, TaskRunner, ignore_failure
 from workbench.ui.text.formatting import listed, number, problem_text, size, translate_message
-from workbench.ui.widgets.box_layouts import in_row
+from workbench.ui.widgets.box_layouts import Gap, in_column, in_row
 from workbench.ui.widgets.dialogs import JobDialog, PathField, open_path
 from workbench.ui.widgets.item_views import show_as_rows
 from workbench.ui.widgets.text_labels import resize_for_text
@@ -61,26 +60,17 @@ class SourcesDialog(QDialog):
         self._removals: list[Removal] = []
         self.setWindowTitle(self.tr("Image folders"))
         resize_for_text(self, 820, 480)
-        column = QVBoxLayout(self)
-        column.setContentsMargins(22, 18, 22, 16)
-        column.setSpacing(10)
         self.table = _table([self.tr("Name"), self.tr("Folder"), self.tr("Images")], self.tr("Image folders"))
         self.table.itemSelectionChanged.connect(self._update_buttons)
-        column.addWidget(self.table, 3)
         self.add, self.locate, self.remove = (
             QPushButton(text) for text in (self.tr("Add folder…"), self.tr("Locate folder…"), self.tr("Remove…"))
         )
         self.add.clicked.connect(self.add_requested)
         self.locate.clicked.connect(lambda: self.locate_requested.emit(self._selected().name))
         self.remove.clicked.connect(lambda: self.removal_requested.emit(self._selected().name))
-        column.addLayout(_row(self.add, self.locate, self.remove))
-        column.addSpacing(6)
-        column.addWidget(QLabel(self.tr("Removed from the project"), objectName="heading"))
         hint = self.tr("Removed images and folders can be restored with their labels.")
-        column.addWidget(QLabel(hint, objectName="muted", wordWrap=True))
         self.trash = _table([self.tr("Removed on"), self.tr("Content"), self.tr("Images")], self.tr("Removed images"))
         self.trash.itemSelectionChanged.connect(self._update_buttons)
-        column.addWidget(self.trash, 2)
         self.restore, self.delete = QPushButton(self.tr("Restore")), QPushButton(self.tr("Delete permanently"))
         self.restore.clicked.connect(lambda: session.removal.restore(self._removals[self.trash.currentRow()]))
         self.delete.clicked.connect(self._delete)
@@ -88,7 +78,18 @@ class SourcesDialog(QDialog):
         row = _row(self.restore, self.delete)
         row.addWidget(close)
         close.setAutoDefault(False)
-        column.addLayout(row)
+        in_column(
+            (self.table, 3),
+            _row(self.add, self.locate, self.remove),
+            Gap(6),
+            QLabel(self.tr("Removed from the project"), objectName="heading"),
+            QLabel(hint, objectName="muted", wordWrap=True),
+            (self.trash, 2),
+            row,
+            owner=self,
+            margins=(22, 18, 22, 16),
+            spacing=10,
+        )
         for signal in (session.sources_changed, session.images_listed, session.removal.state_changed):
             signal.connect(self._load)
         session.project_closed.connect(self.reject)
@@ -187,12 +188,9 @@ def _fill(table: QTableWidget, rows: list[tuple[str, ...]]) -> None:
 
 
 def _row(*buttons: QPushButton) -> QHBoxLayout:
-    row = in_row(spacing=8)
     for button in buttons:
         button.setAutoDefault(False)
-        row.addWidget(button)
-    row.addStretch(1)
-    return row
+    return in_row(*buttons, 1, spacing=8)
 
 
 _NAMED = 5  # files

@@ -18,7 +18,6 @@ from PySide6.QtWidgets import (
     QLabel,
     QPushButton,
     QSpinBox,
-    QVBoxLayout,
     QWidget,
 )
 
@@ -28,6 +27,7 @@ from workbench.core.runs.export_options import LAYOUTS, LINE_FORMAT, LINE_SIDES,
 from workbench.inference.engines.registry import KINDS, cannot_make
 from workbench.session.training.trainer_thread import language_of_window
 from workbench.ui.text import formatting, settings_texts
+from workbench.ui.widgets.box_layouts import Gap, in_column, in_row
 from workbench.ui.widgets.text_labels import ContentScrollArea, align_text, line_height, set_width_for_text, text_scale
 
 
@@ -45,31 +45,30 @@ class ExportOptionsDialog(QDialog):
         self.setWindowTitle(self.tr("Export model"))
         self.formats: dict[str, QCheckBox] = {}
         content = QWidget()
-        column = QVBoxLayout(content)
-        column.setContentsMargins(0, 0, 6, 0)
-        column.setSpacing(8)
         exact = [*(name for name, kind in KINDS.items() if not kind.reduced), LINE_FORMAT]
-        column.addWidget(QLabel(self.tr("Full precision: same results as the trained model"), objectName="heading"))
-        column.addLayout(self._rows(exact, options))
-        column.addLayout(self._line_row(options))
-        column.addSpacing(4)
-        column.addWidget(QLabel(self.tr("Folders for other programs"), objectName="heading"))
-        column.addLayout(self._rows(list(LAYOUTS), options))
-        column.addSpacing(4)
-        text = self.tr("Reduced precision: smaller, often faster, slightly different results")
-        column.addWidget(QLabel(text, objectName="heading"))
-        column.addLayout(self._rows([name for name, kind in KINDS.items() if kind.reduced], options))
+        reduced = self.tr("Reduced precision: smaller, often faster, slightly different results")
         note = self.tr(
             "The loss of quality is measured on labeled images. Formats that lose too much are not exported."
         )
-        column.addWidget(QLabel(note, objectName="muted", wordWrap=True))
-        column.addWidget(QFrame(objectName="line"))
-        column.addLayout(self._add_fields(model, options))
-        column.addStretch(1)
-        outer = QVBoxLayout(self)
-        outer.setContentsMargins(22, 16, 14, 14)
-        outer.addWidget(ContentScrollArea(content))
-        outer.addLayout(self._buttons())
+        in_column(
+            QLabel(self.tr("Full precision: same results as the trained model"), objectName="heading"),
+            self._rows(exact, options),
+            self._line_row(options),
+            Gap(4),
+            QLabel(self.tr("Folders for other programs"), objectName="heading"),
+            self._rows(list(LAYOUTS), options),
+            Gap(4),
+            QLabel(reduced, objectName="heading"),
+            self._rows([name for name, kind in KINDS.items() if kind.reduced], options),
+            QLabel(note, objectName="muted", wordWrap=True),
+            QFrame(objectName="line"),
+            self._add_fields(model, options),
+            1,
+            owner=content,
+            margins=(0, 0, 6, 0),
+            spacing=8,
+        )
+        in_column(ContentScrollArea(content), self._buttons(), owner=self, margins=(22, 16, 14, 14))
         self.point.currentIndexChanged.connect(self._check)
         self.size.currentIndexChanged.connect(self._check)
         for side in (self.line_width, self.line_height):
@@ -134,20 +133,11 @@ class ExportOptionsDialog(QDialog):
         self.line_width.setAccessibleName(self.tr("Image width in pixels"))
         self.line_height.setAccessibleName(self.tr("Image height in pixels"))
         self._sides = QWidget()
-        fields = QHBoxLayout(self._sides)
-        fields.setContentsMargins(0, 0, 0, 0)
         for field in sides:
             align_text(field)
-        for widget in (self.line_width, QLabel("×"), self.line_height):
-            fields.addWidget(widget)
+        in_row(self.line_width, QLabel("×"), self.line_height, owner=self._sides, margins=0)
         self._size_label = _label(self.tr("Image &size (width × height)"), self.size)
-        row = QHBoxLayout()
-        row.setContentsMargins(26, 0, 0, 0)
-        row.setSpacing(8)
-        for widget in (self._size_label, self.size, self._sides):
-            row.addWidget(widget)
-        row.addStretch(1)
-        return row
+        return in_row(self._size_label, self.size, self._sides, 1, margins=(26, 0, 0, 0), spacing=8)
 
     def _add_fields(self, model: str, options: ExportOptions) -> QGridLayout:
         self.point = QComboBox()
@@ -179,12 +169,8 @@ class ExportOptionsDialog(QDialog):
         grid.setColumnMinimumWidth(0, round(160 * text_scale()))
         grid.setColumnStretch(2, 1)
         if model == "unet":
-            row = QHBoxLayout()
-            row.setSpacing(8)
-            row.addWidget(self.point)
-            row.addWidget(self.probability)
             grid.addWidget(_label(self.tr("&Detection threshold"), self.point), 0, 0)
-            grid.addLayout(row, 0, 1)
+            grid.addLayout(in_row(self.point, self.probability, spacing=8), 0, 1)
         else:
             self.point.setParent(self)
             self.point.hide()
@@ -199,17 +185,13 @@ class ExportOptionsDialog(QDialog):
         return grid
 
     def _buttons(self) -> QHBoxLayout:
-        row = QHBoxLayout()
         self.hint = QLabel(objectName="muted")
         cancel = QPushButton(self.tr("Cancel"))
         cancel.clicked.connect(self.reject)
         self.export = QPushButton(self.tr("Export"), objectName="primary")
         self.export.setDefault(True)
         self.export.clicked.connect(self.accept)
-        row.addWidget(self.hint, 1)
-        row.addWidget(cancel)
-        row.addWidget(self.export)
-        return row
+        return in_row((self.hint, 1), cancel, self.export)
 
     def _check(self, *_: object) -> None:
         chosen = any(box.isChecked() for box in self.formats.values())
@@ -241,25 +223,16 @@ class ExportReport(QDialog):
         self.setWindowTitle(self.tr("Export report"))
         set_width_for_text(self, 640)
         path = Path(str(result.get("path", "")))
-        column = QVBoxLayout(self)
-        column.setContentsMargins(22, 20, 22, 18)
-        column.setSpacing(14)
         where = QLabel(str(path), objectName="muted", wordWrap=True)
         where.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse)
-        column.addWidget(where)
-        column.addLayout(self._table(result))
-        for text in filter(None, (warning, formatting.translate_message(stored_text(result, "note")))):
-            column.addWidget(QLabel(text, wordWrap=True))
-        buttons = QHBoxLayout()
-        buttons.addStretch(1)
+        notes = filter(None, (warning, formatting.translate_message(stored_text(result, "note"))))
         close = QPushButton(self.tr("Close"))
         close.clicked.connect(self.accept)
         folder = QPushButton(self.tr("Open folder"), objectName="primary")
         folder.setDefault(True)
         folder.clicked.connect(lambda: show_folder(path))
-        buttons.addWidget(close)
-        buttons.addWidget(folder)
-        column.addLayout(buttons)
+        items = [where, self._table(result), *(QLabel(text, wordWrap=True) for text in notes), in_row(1, close, folder)]
+        in_column(*items, owner=self, margins=(22, 20, 22, 18), spacing=14)
 
     def _table(self, result: dict[str, Any]) -> QGridLayout:
         grid = QGridLayout()

@@ -13,7 +13,6 @@ from PySide6.QtWidgets import (
     QLabel,
     QPushButton,
     QStackedWidget,
-    QVBoxLayout,
     QWidget,
 )
 
@@ -23,6 +22,7 @@ from workbench.core.runs.training_settings import Choices, TrainingSettings, req
 from workbench.session.training.saved_overrides import SavedOverrides
 from workbench.ui.text import formatting, settings_texts
 from workbench.ui.training.settings_page import SettingsPage, field_for
+from workbench.ui.widgets.box_layouts import in_column, in_row
 from workbench.ui.widgets.text_labels import resize_for_text
 from workbench.ui.widgets.theme import ThemeManager
 
@@ -36,11 +36,6 @@ class SettingsHeader(QWidget):
 
     def __init__(self, model: str, shown: Run | None) -> None:
         super().__init__()
-        column = QVBoxLayout(self)
-        column.setContentsMargins(22, 0, 22, 0)
-        column.setSpacing(8)
-        row = QHBoxLayout()
-        row.setSpacing(0)
         text = self.tr("Next {model} training").format(model=formatting.model_name(model))
         self.of_next = QPushButton(text, objectName="left", checkable=True, checked=True)
         text = self.tr("Shown run: {name}").format(name=formatting.run_name(shown) if shown is not None else "")
@@ -49,12 +44,10 @@ class SettingsHeader(QWidget):
         for button in (self.of_next, self.of_run):
             self._tabs.addButton(button)
             button.clicked.connect(lambda _=False, button=button: self.page_chosen.emit(button is self.of_run))
-            button.setVisible(shown is not None)
-            row.addWidget(button)
-        row.addStretch(1)
-        column.addLayout(row)
+            button.setHidden(shown is None)
         self.status = QLabel(wordWrap=True, textFormat=Qt.TextFormat.PlainText)
-        column.addWidget(self.status)
+        row = in_row(self.of_next, self.of_run, 1, spacing=0)
+        in_column(row, self.status, owner=self, margins=(22, 0, 22, 0), spacing=8)
 
 
 class TrainingSettingsDialog(QDialog):
@@ -92,21 +85,16 @@ class TrainingSettingsDialog(QDialog):
         groups = settings_texts.groups(model, self.choices)
         self.fields = {key: field_for(key, runs, self._model) for _, keys in groups for key in keys}
         self._plan_timer = QTimer(self, singleShot=True, interval=_DELAY, timeout=self._plan)
-        column = QVBoxLayout(self)
-        column.setContentsMargins(0, 16, 0, 14)
-        column.setSpacing(10)
         self.header = SettingsHeader(model, shown)
         self.header.page_chosen.connect(self.show_page)
         self.of_run, self.status = self.header.of_run, self.header.status
-        column.addWidget(self.header)
         self.pages = QStackedWidget()
         self.page = SettingsPage(model, style, self.fields, changed=set(self.choices))
         self.pages.addWidget(self.page)
         if shown is not None:
             self._add_run(shown)
-        column.addWidget(self.pages, 1)
-        column.addWidget(QFrame(objectName="line"))
-        column.addLayout(self._bottom())
+        items = self.header, (self.pages, 1), QFrame(objectName="line"), self._bottom()
+        in_column(*items, owner=self, margins=(0, 16, 0, 14), spacing=10)
         self.page.edited.connect(self._edited)
         self.page.reset_clicked.connect(self._reset)
         overrides.planned.connect(self._planned)
@@ -141,9 +129,6 @@ class TrainingSettingsDialog(QDialog):
         self.pages.addWidget(page)
 
     def _bottom(self) -> QHBoxLayout:
-        row = QHBoxLayout()
-        row.setContentsMargins(22, 2, 22, 0)
-        row.setSpacing(8)
         self.reset_all = QPushButton(self.tr("Reset all"))
         self.reset_all.setToolTip(self.tr("Reset all settings to automatic values"))
         self.reset_all.setAutoDefault(False)
@@ -155,12 +140,7 @@ class TrainingSettingsDialog(QDialog):
         self.save = QPushButton(self.tr("Save for this project"), objectName="primary")
         self.save.setDefault(True)
         self.save.clicked.connect(self.accept)
-        for widget in (self.reset_all, self.count):
-            row.addWidget(widget)
-        row.addStretch(1)
-        row.addWidget(self.cancel)
-        row.addWidget(self.save)
-        return row
+        return in_row(self.reset_all, self.count, 1, self.cancel, self.save, margins=(22, 2, 22, 0), spacing=8)
 
     # --- edits -----------------------------------------------------------------------------------
 

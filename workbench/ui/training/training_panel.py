@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from PySide6.QtCore import QEvent, Qt, QTimer, Signal
 from PySide6.QtGui import QShowEvent
-from PySide6.QtWidgets import QHBoxLayout, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QWidget
 
 from workbench.core.runs.events import Event, Failed, Finished, Progress, Step
 from workbench.core.runs.export_options import ExportOptions
@@ -19,6 +19,7 @@ from workbench.ui.text.run_texts import export_text, hint_text, progress_texts, 
 from workbench.ui.training.run_dashboard import RunDashboard
 from workbench.ui.training.train_controls import TrainControls
 from workbench.ui.training.training_header import PanelFolding, TrainingHeader
+from workbench.ui.widgets.box_layouts import in_column, in_row
 from workbench.ui.widgets.theme import ThemeManager
 
 
@@ -76,17 +77,9 @@ class TrainingPanel(QWidget):
             self.view.show_result()
 
     def _build(self) -> None:
-        column = QVBoxLayout(self)
-        column.setContentsMargins(0, 0, 0, 0)
-        column.setSpacing(0)
-        column.addWidget(self.header)
         self.body = QWidget()
-        row = QHBoxLayout(self.body)
-        row.setContentsMargins(0, 0, 8, 4)
-        row.setSpacing(4)
-        row.addWidget(self.controls)
-        row.addWidget(self.view, 1)
-        column.addWidget(self.body, 1)
+        in_row(self.controls, (self.view, 1), owner=self.body, margins=(0, 0, 8, 4), spacing=4)
+        in_column(self.header, (self.body, 1), owner=self, margins=0, spacing=0)
 
     @property
     def run(self) -> Run | None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 from PySide6.QtCore import Qt
+from PySide6.QtWidgets import QAbstractButton
 
 from tests.ui.canvas.tools.tool_input import choose
 from workbench.core.project.project import read_project_file
@@ -49,9 +50,9 @@ def test_an_area_that_leaves_defects_outside_is_used_once_it_is_accepted(driver)
     driver.session.editor.commit()
     assert driver.session.flush()
     draw(driver, 10, 10, 40, 40)
-    messages = driver.application.window.messages
+    messages = driver.window.messages
     driver.qtbot.waitUntil(lambda: any("1 labeled defect lies outside" in each.text for each in messages.shown))
     assert not stored(driver)
     found = next(each for each in messages.shown if each.topic == "area")
-    next(button for button in found.buttons if button.text() == "Use it").click()
+    next(button for button in found.findChildren(QAbstractButton) if button.text() == "Use it").click()
     assert len(stored(driver)) == 1 and not np.array_equal(stored(driver)[0].inside((80, 80)), np.ones((80, 80)))
