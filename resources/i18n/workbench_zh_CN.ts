@@ -3893,11 +3893,11 @@
     </message>
     <message>
         <source>The area is not used yet. With it, these labels count neither in training nor in metrics.</source>
-        <translation type="unfinished"></translation>
+        <translation>该区域尚未启用。启用后，这些标注将不计入训练和指标。</translation>
     </message>
     <message>
         <source>Use it</source>
-        <translation type="unfinished"></translation>
+        <translation>仍然启用</translation>
     </message>
     <message>
         <source>Model exported to {path}.</source>
@@ -4167,11 +4167,11 @@
     </message>
     <message>
         <source>Only this folder</source>
-        <translation type="unfinished"></translation>
+        <translation>仅此文件夹</translation>
     </message>
     <message>
         <source>The area is that of the images in the folder of this image; otherwise of all images without one</source>
-        <translation type="unfinished"></translation>
+        <translation>区域只用于此图片所在文件夹的图片；否则用于所有没有单独区域的图片</translation>
     </message>
     <message>
         <source>Auto</source>
@@ -5092,15 +5092,15 @@
     </message>
     <message>
         <source>Remove inspection &amp;area</source>
-        <translation type="unfinished"></translation>
+        <translation>移除检测区域(&amp;A)</translation>
     </message>
     <message>
         <source>This image has no inspection area</source>
-        <translation type="unfinished"></translation>
+        <translation>此图片没有检测区域</translation>
     </message>
     <message>
         <source>Inspect the images that have this area as a whole again</source>
-        <translation type="unfinished"></translation>
+        <translation>使用该区域的图片重新按整图检测</translation>
     </message>
     <message>
         <source>Refresh image &amp;list</source>
@@ -15003,15 +15003,15 @@
     </message>
     <message>
         <source>&amp;Inspection area</source>
-        <translation type="unfinished"></translation>
+        <translation>检测区域(&amp;I)</translation>
     </message>
     <message>
         <source>Inspection area: outside of its polygons nothing is predicted, trained or counted</source>
-        <translation type="unfinished"></translation>
+        <translation>检测区域：多边形之外不预测、不训练、不计数</translation>
     </message>
     <message>
         <source>Click the corners, Enter adds the polygon to the area; begun with Ctrl, it is excluded</source>
-        <translation type="unfinished"></translation>
+        <translation>单击各角点，Enter 将多边形加入区域；按住 Ctrl 开始则从区域中排除</translation>
     </message>
     <message>
         <source>&amp;Fill</source>
