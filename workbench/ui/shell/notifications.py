@@ -9,7 +9,7 @@ import platform
 import time
 from collections.abc import Callable
 from pathlib import Path, PurePosixPath
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import PySide6
 from PySide6.QtCore import QCoreApplication, QObject, Qt, QUrl
@@ -18,7 +18,6 @@ from PySide6.QtWidgets import QDialog, QLabel, QPlainTextEdit, QPushButton, QWid
 
 from workbench import __version__
 from workbench.core import problems
-from workbench.core.runs.inspection_areas import LeftOut
 from workbench.core.text_patterns import fill
 from workbench.session.area_steps import Areas
 from workbench.session.error_log import ErrorReport
@@ -36,6 +35,9 @@ from workbench.ui.widgets.box_layouts import in_column, in_row
 from workbench.ui.widgets.keyboard import TEXTS
 from workbench.ui.widgets.message_bar import MessageBar
 from workbench.ui.widgets.text_labels import resize_for_text, text_scale
+
+if TYPE_CHECKING:
+    from workbench.core.runs.inspection_areas import LeftOut
 
 
 def report_text(report: ErrorReport) -> str:
