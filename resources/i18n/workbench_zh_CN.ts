@@ -7207,6 +7207,10 @@
         <translation>用此后新增的全部标注继续训练所显示的训练记录</translation>
     </message>
     <message>
+        <source>Keep the computer a&amp;wake</source>
+        <translation>保持计算机唤醒(&amp;W)</translation>
+    </message>
+    <message>
         <source>&amp;Training settings…</source>
         <translation>训练设置(&amp;T)…</translation>
     </message>
@@ -9110,6 +9114,10 @@
         <translation>请缩短图片或文件夹的名称：加上后缀后，其长度超过了驱动器的限制。</translation>
     </message>
     <message>
+        <source>Nothing was written. Choose another name.</source>
+        <translation>未写入任何内容。请选择其他名称。</translation>
+    </message>
+    <message>
         <source>Make it writable, or close it in the program that has it open, then try again.</source>
         <translation>请将其设为可写，或在打开它的程序中将其关闭，然后重试。</translation>
     </message>
@@ -9200,6 +9208,10 @@
     <message>
         <source>The file is not changed. Make it readable, or close it in the program that has it open.</source>
         <translation>文件未被更改。请将其设为可读，或在打开它的程序中将其关闭。</translation>
+    </message>
+    <message>
+        <source>Close it in that program, then start the training again. Without this image it would be another training.</source>
+        <translation>请在占用该文件的程序中将其关闭，然后重新开始训练。缺少这张图像，训练结果会不同。</translation>
     </message>
     <message>
         <source>The mask {path} contains class IDs that are not defined in this project: {ids}.</source>
@@ -10930,6 +10942,10 @@
     <message>
         <source>Most images contain a single class, so the defects of all classes are trained together and an additional loss term separates them.</source>
         <translation>大多数图片只含一个类别，因此所有类别的缺陷一起训练，再由附加的损失项区分。</translation>
+    </message>
+    <message>
+        <source>must be a uint8 array of shape (H, W)</source>
+        <translation>必须是形状为 (H, W) 的 uint8 数组</translation>
     </message>
     <message>
         <source>a model for verdicts has the encoder plain, a ResNet, or lite0</source>

@@ -22,26 +22,27 @@ BY_CLASS = "class"  # in --verdict-names: the name of the class instead of a fix
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument(
+    group = parser.add_argument_group("verdict rule")
+    group.add_argument(
         "--verdict-rule",
         metavar="RULE",
         help="rule for images of a UNet run to evaluate instead of the one in use: budget=5 (false alarms in 100 good "
         "images), cost=10 (least cost, if a missed defective image costs 10 false alarms), mass=120 (anomaly score "
         "in pixels), region=CLASS:area=200:probability=0.9,... (area in pixels, or mm2 with the unit), or none",
     )
-    parser.add_argument(
+    group.add_argument(
         "--verdict-names",
         metavar="GOOD,BAD",
         help=f'verdicts of the rule ({GOOD},{BAD}); with "{BY_CLASS}" as BAD the class of the heaviest regions',
     )
-    parser.add_argument(
+    group.add_argument(
         "--verdict-border",
         type=_width,
         metavar="PX",
         help="strip along the border of each image that does not count for the verdict and the anomaly score, instead "
         "of the one chosen by the training (0 to 1000 pixels)",
     )
-    parser.add_argument(
+    group.add_argument(
         "--store-rule",
         action="store_true",
         help="use rule and border in predictions and exports from now on",

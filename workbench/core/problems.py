@@ -160,6 +160,8 @@ class CannotWrite(Problem):
     def of(cls, path: Path | str, error: OSError) -> CannotWrite:
         """Return the problem for a system `error` raised while `path` was written, with the advice that fits it."""
         kind = _WRITE_ERRORS.get(error.errno or 0, cls) if cls is CannotWrite else cls
+        if cls is CannotWrite and isinstance(error, file_access.UnfitPath):
+            kind = NameRefused
         return kind(path=str(path), why=file_access.reason(error))
 
 
@@ -169,6 +171,10 @@ class WriteFolderMissing(CannotWrite):
 
 class NameTooLong(CannotWrite):
     advice = "Shorten the name of the image or folder: with the added suffix, it is longer than the drive allows."
+
+
+class NameRefused(CannotWrite):
+    advice = "Nothing was written. Choose another name."
 
 
 class NotPermitted(CannotWrite):
@@ -255,6 +261,11 @@ class MaskBroken(Problem):
 
 class MaskHeld(MaskBroken):
     advice = "The file is not changed. Make it readable, or close it in the program that has it open."
+
+
+class LabelHeld(Problem):
+    message = "{path} cannot be read: {why}."
+    advice = "Close it in that program, then start the training again. Without this image it would be another training."
 
 
 class MaskWrongSize(Problem):

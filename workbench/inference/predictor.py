@@ -159,6 +159,12 @@ class Prediction:
     verdict_reason: dict[str, Any] | None = None
     input: InputCheck | None = None
 
+    def __repr__(self) -> str:
+        shown = [f"{r.class_name} {r.score:.2f} at ({r.x}, {r.y}), {r.area} px²" for r in self.regions[:5]]
+        count = [] if self.mask is None else [f"{len(self.regions)} regions", *shown]
+        more = ["..."] if len(self.regions) > len(shown) else []
+        return f"<Prediction: {'; '.join([f'verdict {self.verdict}', *count, *more])}>"
+
     @property
     def anomaly_score(self) -> float | None:
         """Area of all regions of a segmentation, weighted by probability, in pixels; see `ModelSettings`."""

@@ -59,7 +59,8 @@ class CachedImage:
 class ImageCache:
     """Least-recently-used cache of the images of a project, by key. Thread-safe.
 
-    broken: key to the problem of images that could not be read; another `get` fails again without disk access.
+    broken: key to the problem of images that could not be read; another `get` fails again without disk access. An image
+        that another program holds is read again.
     """
 
     def __init__(self, project: Project, dataset: Dataset, settings: ModelSettings, most_bytes: int = 0) -> None:
@@ -92,7 +93,7 @@ class ImageCache:
                 loaded = self._load(key)
             except Problem as problem:
                 with self._lock:
-                    if version == self._removals.get(key, 0):
+                    if version == self._removals.get(key, 0) and not problem.refused:
                         self.broken[key] = problem
                 raise
             self._store(key, loaded, version)

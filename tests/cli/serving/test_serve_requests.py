@@ -81,7 +81,7 @@ def test_raw_bytes_and_forms_give_the_same_result(served, gray_export):
     one = served(gray_export)
     expected = one.predict(png(IMAGE), headers={"Accept": "image/png"}).content
     for name in ("part.png", "../../etc/passwd", "片 [1] 🔍.png", "/etc/passwd", 'quo"te.png'):
-        for field in ("image", "picture"):
+        for field in ("image", "file", "picture"):
             form = {"files": {field: (name, png(IMAGE))}, "data": {"note": "x" * 3000}}
             answer = one.ask("POST", "/predict", headers={"Accept": "image/png"}, **form)
             assert answer.content == expected

@@ -129,7 +129,7 @@ def _watch(options: argparse.Namespace, predictor: Predictor, fingerprint: str) 
         count["skipped" if result is None else "pictures"] += 1
         _note_image(_result_line(path, result, why), result, reported)
         if options.json:
-            _out(json.dumps({"path": path, "why": why} if result is None else {"path": path, **result.to_json()}))
+            _out(json.dumps({"path": Path(path).as_posix(), **({"why": why} if result is None else result.to_json())}))
 
     with (
         handle_interrupts(lambda: _note("Stopping after this image; press again to stop at once.")) as stop,
