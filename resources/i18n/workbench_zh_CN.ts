@@ -4145,6 +4145,14 @@
         <translation>已更改：{step}</translation>
     </message>
     <message>
+        <source>The area is not used yet. With it, these labels count neither in training nor in metrics.</source>
+        <translation>该区域尚未启用。启用后，这些标注将不计入训练和指标。</translation>
+    </message>
+    <message>
+        <source>Use it</source>
+        <translation>仍然启用</translation>
+    </message>
+    <message>
         <source>Model exported to {path}.</source>
         <translation>模型已导出到 {path}。</translation>
     </message>
@@ -4409,6 +4417,14 @@
     <message>
         <source>Small defects of a large image: zoom in before the click</source>
         <translation>大图中的小缺陷：点击之前先放大</translation>
+    </message>
+    <message>
+        <source>Only this folder</source>
+        <translation>仅此文件夹</translation>
+    </message>
+    <message>
+        <source>The area is that of the images in the folder of this image; otherwise of all images without one</source>
+        <translation>区域只用于此图片所在文件夹的图片；否则用于所有没有单独区域的图片</translation>
     </message>
     <message>
         <source>Auto</source>
@@ -5465,6 +5481,18 @@
     <message>
         <source>Folders with the images of this project, and removed images</source>
         <translation>此项目的图片所在的文件夹，以及已移除的图片</translation>
+    </message>
+    <message>
+        <source>Remove inspection &amp;area</source>
+        <translation>移除检测区域(&amp;A)</translation>
+    </message>
+    <message>
+        <source>This image has no inspection area</source>
+        <translation>此图片没有检测区域</translation>
+    </message>
+    <message>
+        <source>Inspect the images that have this area as a whole again</source>
+        <translation>使用该区域的图片重新按整图检测</translation>
     </message>
     <message>
         <source>Refresh image &amp;list</source>
@@ -9464,6 +9492,22 @@
         <translation>请选择其他文件夹，或在别处新建项目后导入此文件夹。</translation>
     </message>
     <message>
+        <source>The inspection area in {path} cannot be used: {why}.</source>
+        <translation>检测区域文件 {path} 无法使用：{why}。</translation>
+    </message>
+    <message>
+        <source>Draw it in the window, or correct the file: width, height, and polygons with their points.</source>
+        <translation>请在窗口中绘制，或修正文件：width、height 以及带有 points 的 polygons。</translation>
+    </message>
+    <message>
+        <source>{n} labeled {n:defect lies|defects lie} outside of this inspection area, and {m} {m:is|are} cut by its edge, on {images} {images:image|images}.</source>
+        <translation>有 {n} 个已标注的缺陷位于该检测区域之外，{m} 个被其边缘切断，涉及 {images} 张图片。</translation>
+    </message>
+    <message>
+        <source>Enlarge the area. Use it all the same with --force: these labels then count neither in training nor in metrics.</source>
+        <translation>请扩大区域。如仍要使用，请加上 --force：这些标注将不计入训练和指标。</translation>
+    </message>
+    <message>
         <source>{path} was written by a newer version of Defect Workbench (format {found}; this version supports up to {known}).</source>
         <translation>{path} 由更新版本的 Defect Workbench 写入（格式 {found}；本版本最高支持 {known}）。</translation>
     </message>
@@ -11918,6 +11962,10 @@
         <translation>其图片按 {n} 倍缩放，这些工具不支持缩放</translation>
     </message>
     <message>
+        <source>images of different folders have inspection areas of their own, and a line model has one</source>
+        <translation>不同文件夹的图片有各自的检测区域，而独立模型只能有一个</translation>
+    </message>
+    <message>
         <source>the image would have to be enlarged to {n} pixels, which a line model cannot do</source>
         <translation>图片需要放大到 {n} 像素，独立模型无法做到</translation>
     </message>
@@ -12870,8 +12918,16 @@
         <translation>图片少于 {n} 张或零件少于 {m} 个的判定，其指标不可靠：{names}。</translation>
     </message>
     <message>
-        <source>An image that is not rejected is {name}, for a person to decide, if its anomaly score is above {n} px².</source>
-        <translation>未被拒收的图片，如果异常分数高于 {n} px²，则为 {name}，由人工判断。</translation>
+        <source>Only a part of {where} is inspected ({n} {n:polygon|polygons}, {share} of the image): outside of it, everything is background, and labels count neither in training nor in metrics.</source>
+        <translation>{where}只检测一部分（{n} 个多边形，占图片的 {share}）：区域之外全部视为背景，标注不计入训练和指标。</translation>
+    </message>
+    <message>
+        <source>all images without an area of their own</source>
+        <translation>没有单独区域的所有图片</translation>
+    </message>
+    <message>
+        <source>the images in {name}</source>
+        <translation>{name} 中的图片</translation>
     </message>
     <message>
         <source>{n} labeled {n:image that adjoins|images that adjoin} validation/test images in {n:its|their} series {n:is|are} left out of the training, because neighbors often show the same part.</source>
@@ -12900,18 +12956,6 @@
     <message>
         <source>{n} false {n:alarm|alarms}</source>
         <translation>{n} 处误报</translation>
-    </message>
-    <message>
-        <source>detected, {n}% too large</source>
-        <translation>已检出，偏大 {n}%</translation>
-    </message>
-    <message>
-        <source>detected, {n}% too small</source>
-        <translation>已检出，偏小 {n}%</translation>
-    </message>
-    <message>
-        <source>detected, but with little overlap (Dice {n})</source>
-        <translation>已检出，但重叠很少（Dice {n}）</translation>
     </message>
     <message>
         <source>Train further</source>
@@ -14070,6 +14114,10 @@
         <translation>掩膜 {id}</translation>
     </message>
     <message>
+        <source>An image that is not rejected is {name}, for a person to decide, if its anomaly score is above {n} px².</source>
+        <translation>未被拒收的图片，如果异常分数高于 {n} px²，则为 {name}，由人工判断。</translation>
+    </message>
+    <message>
         <source>{n} labeled {n:image|images} of {m} {m:group|groups}. Labels: revision `{revision}`; validation and test: `{hash}`.</source>
         <translation>{m} 个分组的 {n} 张已标注图片。标注版本 `{revision}`；验证和测试：`{hash}`。</translation>
     </message>
@@ -14140,6 +14188,18 @@
     <message>
         <source>no errors</source>
         <translation>没有错误</translation>
+    </message>
+    <message>
+        <source>detected, {n}% too large</source>
+        <translation>已检出，偏大 {n}%</translation>
+    </message>
+    <message>
+        <source>detected, {n}% too small</source>
+        <translation>已检出，偏小 {n}%</translation>
+    </message>
+    <message>
+        <source>detected, but with little overlap (Dice {n})</source>
+        <translation>已检出，但重叠很少（Dice {n}）</translation>
     </message>
     <message>
         <source>errors: {n}</source>
@@ -15462,6 +15522,18 @@
     <message>
         <source>Drag the bounding box; Shift makes a circle</source>
         <translation>拖出外接框；按住 Shift 为圆</translation>
+    </message>
+    <message>
+        <source>&amp;Inspection area</source>
+        <translation>检测区域(&amp;I)</translation>
+    </message>
+    <message>
+        <source>Inspection area: outside of its polygons nothing is predicted, trained or counted</source>
+        <translation>检测区域：多边形之外不预测、不训练、不计数</translation>
+    </message>
+    <message>
+        <source>Click the corners, Enter adds the polygon to the area; begun with Ctrl, it is excluded</source>
+        <translation>单击各角点，Enter 将多边形加入区域；按住 Ctrl 开始则从区域中排除</translation>
     </message>
     <message>
         <source>&amp;Fill</source>

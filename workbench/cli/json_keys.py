@@ -84,6 +84,15 @@ JSON_KEYS: dict[str, dict[str, dict[str, str]]] = {
             "automatic": "true if no run was chosen, so that it is the best comparable one",
         }
     },
+    "area": {
+        "": {
+            "areas": 'list of {folder: "" for all images without an own area, width, height, polygons: list of '
+            "{points, excluded}}, in pixels",
+            "outside": "with --set or --clear: number of labeled defects that lie outside",
+            "cut": "of those that lie partly outside",
+            "pictures": "keys of the images that show them",
+        }
+    },
     "evaluate": {
         "": {
             "run": "name of the run",

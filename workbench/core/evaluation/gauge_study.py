@@ -287,7 +287,7 @@ def run_study(
     predictor, of_model = open_predictor(run.best), list[Rating]()
 
     def predict(image: str) -> None:
-        prediction = predictor.predict(image_files.read(paths[image]), cancelled=cancelled)
+        prediction = predictor.predict(image_files.read(paths[image]), name=image, cancelled=cancelled)
         verdict = names.of_prediction(prediction, settings)
         of_model.append(Rating(rater=MODEL, part=parts[image], image=image, verdict=verdict))
 
