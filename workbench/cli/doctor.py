@@ -275,7 +275,8 @@ def check_fonts(machine: Machine) -> CheckResult | None:
 def _formats(_: Machine) -> CheckResult:
     """List the export formats available on this machine. A missing one is no failure: an export needs one format."""
     why = {name: cannot_make(name) for name in KINDS}
-    missing = "".join(f"; {name}: {reason.rstrip('.')}" for name, reason in why.items() if reason)
+    reasons = {name: ", then ".join(reason.rstrip(".").splitlines()) for name, reason in why.items() if reason}
+    missing = "".join(f"; {name}: {reason}" for name, reason in reasons.items())
     return CheckResult(", ".join(name for name in why if not why[name]) + missing)
 
 
