@@ -14,7 +14,6 @@ from PySide6.QtWidgets import (
     QPushButton,
     QTableWidget,
     QTableWidgetItem,
-    QVBoxLayout,
     QWidget,
 )
 
@@ -23,6 +22,7 @@ from workbench.core.project.import_account import ImportReport
 from workbench.core.text_patterns import fill
 from workbench.ui.shortcuts import key_text
 from workbench.ui.text.formatting import capitalized, listed, number, translate_message
+from workbench.ui.widgets.box_layouts import in_column
 from workbench.ui.widgets.text_labels import IconLabel
 from workbench.ui.widgets.theme import ThemeManager
 
@@ -62,9 +62,7 @@ class SkippedList(QWidget):
         header = self.table.horizontalHeader()
         header.resizeSection(0, 240)
         header.setSectionResizeMode(1, QHeaderView.ResizeMode.Stretch)
-        column = QVBoxLayout(self, spacing=4, contentsMargins=QMargins())
-        column.addWidget(self.link)
-        column.addWidget(self.table, 1)
+        in_column(self.link, (self.table, 1), owner=self, margins=0, spacing=4)
         self.link.toggled.connect(self._fold)
         self.table.itemActivated.connect(lambda item: self.activated.emit(self._path(item.row())))
         self._text = ""
@@ -148,11 +146,8 @@ class ImportResult(QWidget):
         self.next_step = QLabel(objectName="muted", wordWrap=True)
         self.skipped = SkippedList(unfolded=True)
         self.undoable = False  # the import changed something
-        column = QVBoxLayout(self, spacing=10, contentsMargins=QMargins(0, 6, 0, 0))
-        for widget in (self.heading, self.account, self.details, self.next_step):
-            column.addWidget(widget)
-        column.addWidget(self.skipped, 1)
-        column.addStretch(0)
+        items = self.heading, self.account, self.details, self.next_step, (self.skipped, 1), 0
+        in_column(*items, owner=self, margins=(0, 6, 0, 0), spacing=10)
 
     def show_report(self, report: ImportReport) -> None:
         """Show the result of an import."""
