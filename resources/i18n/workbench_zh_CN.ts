@@ -12918,18 +12918,6 @@
         <translation>图片少于 {n} 张或零件少于 {m} 个的判定，其指标不可靠：{names}。</translation>
     </message>
     <message>
-        <source>Only a part of {where} is inspected ({n} {n:polygon|polygons}, {share} of the image): outside of it, everything is background, and labels count neither in training nor in metrics.</source>
-        <translation>{where}只检测一部分（{n} 个多边形，占图片的 {share}）：区域之外全部视为背景，标注不计入训练和指标。</translation>
-    </message>
-    <message>
-        <source>all images without an area of their own</source>
-        <translation>没有单独区域的所有图片</translation>
-    </message>
-    <message>
-        <source>the images in {name}</source>
-        <translation>{name} 中的图片</translation>
-    </message>
-    <message>
         <source>{n} labeled {n:image that adjoins|images that adjoin} validation/test images in {n:its|their} series {n:is|are} left out of the training, because neighbors often show the same part.</source>
         <translation>{n} 张已标注图片在编号序列中与验证/测试图片相邻，未用于训练，因为相邻图片往往属于同一零件。</translation>
     </message>
@@ -14112,6 +14100,18 @@
     <message>
         <source>mask {id}</source>
         <translation>掩膜 {id}</translation>
+    </message>
+    <message>
+        <source>Only a part of {where} is inspected ({n} {n:polygon|polygons}, {share} of the image): outside of it, everything is background, and labels count neither in training nor in metrics.</source>
+        <translation>{where}只检测一部分（{n} 个多边形，占图片的 {share}）：区域之外全部视为背景，标注不计入训练和指标。</translation>
+    </message>
+    <message>
+        <source>all images without an area of their own</source>
+        <translation>没有单独区域的所有图片</translation>
+    </message>
+    <message>
+        <source>the images in {name}</source>
+        <translation>{name} 中的图片</translation>
     </message>
     <message>
         <source>An image that is not rejected is {name}, for a person to decide, if its anomaly score is above {n} px².</source>
