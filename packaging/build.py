@@ -94,13 +94,13 @@ def write_licenses(folder: Path) -> None:
     parts = contents.find_contents(contents.collected_files(BUILD / "workbench"), own)
     if parts.unknown:
         sys.exit("files of unknown origin in the application:\n" + "\n".join(parts.unknown))
-    tools, texts, bill = Path(sys.executable).parent, folder / "LICENSES-3RD-PARTY.txt", folder / "sbom.cdx.json"
-    licenses = [tools / f"pip-licenses{EXECUTABLE}", "--format=plain-vertical", "--with-license-file"]
+    texts, bill = folder / "LICENSES-3RD-PARTY.txt", folder / "sbom.cdx.json"
+    licenses = [sys.executable, "-m", "piplicenses", "--format=plain-vertical", "--with-license-file"]
     licenses += ["--no-license-path", "--with-urls", "--with-system", "--output-file", texts]
     _run(*licenses, "--packages", *sorted(parts.distributions))
     with texts.open("a", encoding="utf-8") as file:
         file.write(contents.further_licenses(parts))
-    command = [tools / f"cyclonedx-py{EXECUTABLE}", "environment", "--pyproject", ROOT / "pyproject.toml"]
+    command = [sys.executable, "-m", "cyclonedx_py", "environment", "--pyproject", ROOT / "pyproject.toml"]
     _run(*command, "--output-reproducible", "-o", bill)
     inside = contents.add_to_bill(json.loads(bill.read_text("utf-8")), parts)
     bill.write_text(json.dumps(inside, indent=2) + "\n", encoding="utf-8")
@@ -175,7 +175,9 @@ def deb() -> Path:
 
 
 def installer() -> None:
-    compiler = shutil.which("iscc") or r"C:\Program Files (x86)\Inno Setup 6\ISCC.exe"
+    compiler = (
+        os.environ.get("WORKBENCH_ISCC") or shutil.which("iscc") or r"C:\Program Files (x86)\Inno Setup 6\ISCC.exe"
+    )
     _run(compiler, f"/DVersion={version()}", *division(APP), ROOT / "packaging" / "windows" / "installer.iss")
 
 

@@ -375,8 +375,8 @@ NEEDED_BY = {
     "ruff": ("tests/test_architecture.py", r'"-m", "ruff"'),
     "build": ("packaging/build.py", r'"-m", "build"'),
     "pyinstaller": ("packaging/build.py", r"PyInstaller"),
-    "cyclonedx-bom": ("packaging/build.py", r"cyclonedx-py"),
-    "pip-licenses": ("packaging/build.py", r"pip-licenses"),
+    "cyclonedx-bom": ("packaging/build.py", r"cyclonedx_py"),
+    "pip-licenses": ("packaging/build.py", r"piplicenses"),
 }
 
 # Functions that import a module by its name.

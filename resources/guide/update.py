@@ -25,7 +25,7 @@ TEXTS = {
         "`--debug`, which prints the traceback of a problem, and `--trust-sources`, which allows a project or data\n"
         "set to read images from the places outside of its folder that it names. Exit status: 0 success, 1 a\n"
         "problem, reported in one sentence, 2 wrong use. `workbench VERB --help` shows the options of a command,\n"
-        "and `workbench --version` the version.",
+        "and `workbench --version` the version. Paths in JSON and in tables have slashes, on Windows too.",
         ("command", "purpose"),
         ("argument", "meaning"),
         "Overview",
@@ -35,7 +35,8 @@ TEXTS = {
         "所有命令都支持 `--json`（在标准输出上只输出一个 JSON 对象）、`--debug`（出现问题时输出调用栈），"
         "以及 `--trust-sources`（允许项目或数据集从其文件夹之外的位置读取图片）。"
         "退出状态：0 成功；1 出现问题，用一句话说明；2 用法错误。`workbench VERB --help` 显示一个命令的选项，"
-        "`workbench --version` 显示版本。命令行只有英文，参数的说明与 `--help` 相同。",
+        "`workbench --version` 显示版本。JSON 和表格中的路径一律使用正斜杠，Windows 上也是如此。"
+        "命令行只有英文，参数的说明与 `--help` 相同。",
         ("命令", "用途"),
         ("参数", "说明"),
         "命令一览",
@@ -56,6 +57,7 @@ CHINESE = {
     "unpack": "解包已打包的项目",
     "train": "训练 UNet（缺陷分割）、ResNet（整图判定）或良品图片模型",
     "use": "显示或选择正在使用的模型；evaluate、predict、queue 和 export 默认使用它",
+    "area": "显示或设置图片中的检测区域",
     "adopt": "将其他程序训练的分割网络（ONNX）作为训练记录添加到项目",
     "log": "将训练进度写给 TensorBoard、VisualDL 或 MLflow",
     "spots": "列出与图片其余部分差异最大的可疑点（有模型之前）",

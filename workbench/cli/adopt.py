@@ -124,7 +124,7 @@ def run(options: argparse.Namespace, console: Console) -> dict[str, Any]:
     console.line(f"  {dataset.held_out_note}")
     return {
         "run": run.name,
-        "path": str(run.root),
+        "path": run.root,
         "classes": names,
         "added_classes": added,
         "channels": settings.channels,

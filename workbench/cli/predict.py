@@ -36,7 +36,7 @@ from workbench.inference.batch.results_folder import (
 from workbench.inference.batch.results_log import ResultsLogError, ignored_lines, model_fingerprint
 from workbench.inference.cpu_environment import keep_freed_memory
 from workbench.inference.predictor import Prediction
-from workbench.inference.verdict_rule import result_text
+from workbench.inference.verdict_rule import ResultsSummary, result_text
 
 _SHOWN = 20
 
@@ -53,7 +53,7 @@ def suggest_for(options: argparse.Namespace, console: Console) -> dict[str, Any]
         folder = Path(options.model) if labeler is not None else model_folder(options.model, project.root)
         keys, unknown = _keys(project, names)
         if not keys:
-            first = unknown[0] if unknown else {"path": str(root), "why": "the project has no images"}
+            first = unknown[0] if unknown else {"path": root, "why": "the project has no images"}
             raise NothingToPredict(**first)
         predictor = open_model(folder, options.threads) if labeler is None else labeler
         done: list[dict[str, Any]] = []
@@ -63,7 +63,7 @@ def suggest_for(options: argparse.Namespace, console: Console) -> dict[str, Any]
             def on_image(number: int, result: ImageSuggested) -> None:
                 bar.update(number - bar.n)
                 if result.why:
-                    skipped.append({"path": str(project.image_path(result.key)), "why": result.why})
+                    skipped.append({"path": project.image_path(result.key), "why": result.why})
                     console.note(f"{result.key}: skipped, {result.why}")
                 else:
                     done.append(_image(project, result))
@@ -108,14 +108,14 @@ def _keys(project: Project, names: list[str]) -> tuple[list[str], list[dict[str,
         return images, []
     by_path = {os.path.realpath(project.image_path(key)): key for key in images}
     sources, skipped = collect_images(names)
-    unknown = [{"path": entry.path, "why": entry.why} for entry in skipped]
+    unknown = [{"path": Path(entry.path), "why": entry.why} for entry in skipped]
     keys = []
     for source in sources:
         key = by_path.get(os.path.realpath(source.path))
         if key is not None:
             keys.append(key)
         else:
-            unknown.append({"path": str(source.path), "why": "not an image of this project"})
+            unknown.append({"path": source.path, "why": "not an image of this project"})
     return keys, unknown
 
 
@@ -262,7 +262,7 @@ def _batch(
         raise StoppedEarly(done=len(report["pictures"]), total=len(sources), path=options.out)
     if not report["pictures"]:
         raise problems.NothingToPredict(path=report["skipped"][-1]["path"], why=report["skipped"][-1]["why"])
-    _print_report(report, options.out, console)
+    _print_report(report, results.summary(), options.out, console)
     return {**report, "out": options.out.absolute()}
 
 
@@ -279,7 +279,7 @@ def _watch(
         for remark in new_remarks(result, reported) if result else ():
             console.note(remark)
         if options.json:
-            entry = {"path": path, "why": why} if result is None else {"path": path, **result.to_json()}
+            entry = {"path": Path(path), "why": why} if result is None else {"path": Path(path), **result.to_json()}
             print(json.dumps(plain(entry), allow_nan=False), flush=True)
 
     console.note(f"Watching {', '.join(options.pictures)}. Results are written to {options.out}. Press Ctrl+C to stop.")
@@ -290,7 +290,7 @@ def _watch(
     return {"stopped": True, **count, "out": options.out.absolute()}
 
 
-def _print_report(report: dict[str, Any], out: Path, console: Console) -> None:
+def _print_report(report: dict[str, Any], summary: ResultsSummary, out: Path, console: Console) -> None:
     for entry in report["pictures"][:_SHOWN]:
         console.line(f"{entry['path']}: {_summary(entry)}")
     if len(report["pictures"]) > _SHOWN:
@@ -299,6 +299,7 @@ def _print_report(report: dict[str, Any], out: Path, console: Console) -> None:
     if unlike:
         console.note(unlike)
     skipped = f", {len(report['skipped'])} skipped" if report["skipped"] else ""
+    console.line(f"{summary}.")
     console.line(f"{counted(len(report['pictures']), 'image')}{skipped}. Results are in {out}.")
 
 

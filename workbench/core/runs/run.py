@@ -42,6 +42,7 @@ from workbench.core.runs.network_stats import prune_settings
 from workbench.core.runs.planner import plan
 from workbench.core.runs.training_settings import TrainingSettings
 from workbench.core.text_patterns import numbered_names
+from workbench.inference.io import file_access
 from workbench.inference.io.file_access import make_folder, read_regular
 from workbench.inference.io.json_io import read_lines
 
@@ -370,7 +371,8 @@ def _keep_labels(project: Project, run: Run, dataset: Dataset) -> None:
         try:
             data = read_regular(path)
         except OSError as error:
-            raise problems.MaskBroken(path=str(path), why=Message.of(error)) from error
+            kind = problems.LabelHeld if isinstance(error, PermissionError) else problems.MaskBroken
+            raise kind(path=str(path), why=file_access.reason(error)) from error
         write_bytes(inside(run.held_out, f"{item.key}.png"), data, root=run.root)
         item.mask_hash = hashlib.sha256(data).hexdigest()[:16]
 
