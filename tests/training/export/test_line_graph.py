@@ -13,6 +13,7 @@ import onnxruntime
 import paddle
 import pytest
 
+from workbench.inference.inspection_area import AreaPolygon, InspectionArea
 from workbench.inference.model_settings import ClassSettings, ModelSettings
 from workbench.inference.predictor import Predictor
 from workbench.inference.verdict_rule import RegionLimit, VerdictRule
@@ -49,6 +50,9 @@ VERDICTS = ModelSettings(
     temperature=1.7,
     unsure=0.2,
 )
+AREA = InspectionArea(
+    64, 64, (AreaPolygon(((8, 5), (60, 12.5), (40, 60))), AreaPolygon(((20, 20), (30, 20), (30, 30)), True))
+)
 CASES = {
     "one tile": (SEGMENTATION, {}, (64, 64)),
     "mirrored beyond its border": (SEGMENTATION, {}, (50, 61)),
@@ -57,6 +61,8 @@ CASES = {
     "half the size": (SEGMENTATION, {"scale": 0.5}, (200, 150)),
     "a quarter of the size": (SEGMENTATION, {"scale": 0.25}, (201, 151)),
     "16 bits, reduced": (SEGMENTATION, {"scale": 0.5, "full_scale": 65535, "low": 900, "high": 6e4}, (121, 99)),
+    "inspection area": (SEGMENTATION, {"areas": (AREA,)}, (120, 90)),
+    "verdict in an inspection area": (VERDICTS, {"areas": (AREA,)}, (200, 300)),
     "color": (SEGMENTATION, {"channels": 3, "mean": (0.4, 0.5, 0.3), "std": (0.1, 0.2, 0.1)}, (70, 70)),
     "verdict": (VERDICTS, {}, (64, 64)),
     "verdict of a larger image": (VERDICTS, {"mirrored": ("left_right",)}, (200, 300)),

@@ -7,7 +7,7 @@ import pytest
 from PySide6.QtCore import QPoint, QStringListModel, Qt
 from PySide6.QtGui import QFont, QFontMetrics
 from PySide6.QtTest import QTest
-from PySide6.QtWidgets import QLineEdit, QListView, QPushButton, QSlider
+from PySide6.QtWidgets import QApplication, QLineEdit, QListView, QPushButton, QSlider
 
 from tests.core.images.jpeg_files import jpeg_with_wrong_size
 from tests.ui.images.list_projects import CountedList, HundredThousand
@@ -373,8 +373,9 @@ def test_blue_button_and_a_click_in_a_list_give_the_keyboard_to_the_canvas(drive
     driver.open("lot0/p000.png")
     driver.qtbot.waitUntil(window.stage_bar.next.isEnabled)
     window.images.search.setFocus()
-    QTest.mouseClick(window.stage_bar.next, Qt.MouseButton.LeftButton)
-    assert driver.canvas.hasFocus()
+    QTest.mouseClick(window.stage_bar.next, Qt.MouseButton.LeftButton)  # good images are marked on their thumbnails
+    assert window.images.thumbnail_view.isAncestorOf(QApplication.focusWidget())
+    window.images.filters.thumbnails.click()
     for clicked in (view, window.classes.view):
         clicked.setFocus()
         place = clicked.visualRect(clicked.model().index(1, 0)).center()

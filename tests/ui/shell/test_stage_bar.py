@@ -195,25 +195,33 @@ def status_of(driver, key: str) -> str:
     return annotation.load_note(driver.session.project, key).status
 
 
-def test_training_panel_opens_for_a_training_and_folds_with_the_next_image(driver, qtbot):
-    panel, training = driver.window.training, driver.services.training
+def test_a_training_is_one_line_until_its_curves_are_requested(driver, qtbot):
+    panel, training, canvas = driver.window.training, driver.services.training, driver.canvas
     driver.open(FIRST)
     assert not panel.body.isVisible() and panel.controls.button.isVisible() and panel.runs is not None
-    folded = panel.height()
+    idle, folded = canvas.height(), panel.height()
     training.preparing = True
     training.state_changed.emit()
+    qtbot.wait(50)
+    assert not panel.body.isVisible() and (canvas.height(), panel.height()) == (idle, folded)
+    driver.window.stage_bar.stages["train"].click()
     assert panel.body.isVisible()
     driver.open(NEW)
-    assert panel.body.isVisible()
-    training.preparing = False
-    training.state_changed.emit()
-    assert panel.body.isVisible()  # the result stays until the next image
-    driver.open(FIRST)
-    assert not panel.body.isVisible()
-    qtbot.waitUntil(lambda: panel.height() == folded)
-    panel.heading.click()  # opened by the user: it stays
-    driver.open(NEW)
-    assert panel.body.isVisible()
+    assert panel.body.isVisible()  # opened by the user: it stays
+
+
+@pytest.mark.parametrize("height", [768, 600])
+def test_the_open_training_panel_leaves_most_of_the_canvas(style_sheet, driver, qtbot, height):
+    window = driver.window
+    window.resize(1366, height)
+    qtbot.wait(50)
+    idle = driver.canvas.height()
+    window.training.heading.setChecked(True)
+    qtbot.waitUntil(lambda: window.training.height() > 100)
+    assert driver.canvas.height() >= 0.6 * idle
+    window.workspace.moveSplitter(100, 1)  # dragged to the top
+    qtbot.waitUntil(lambda: driver.canvas.height() >= 0.6 * idle)
+    assert window.training.height() > 100
 
 
 def test_height_of_the_training_panel_is_restored(style_sheet, driver, qtbot):

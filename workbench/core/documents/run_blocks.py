@@ -29,7 +29,7 @@ def operating_point_blocks(settings: ModelSettings) -> list[Block]:
         texts = [Message("card.point_verdicts", names=names, n=f"{settings.temperature:.3g}")]
         if settings.unsure:
             texts.append(Message("card.point_unsure", n=f"{settings.unsure:.0%}", name=UNSURE))
-        return [Paragraph(join("list.sentences", texts))]
+        return [Paragraph(join("list.sentences", texts)), *_areas(settings)]
     um = settings.um_per_pixel
     rows = []
     for entry, threshold, area in zip(settings.classes, settings.thresholds, settings.min_area):
@@ -42,7 +42,21 @@ def operating_point_blocks(settings: ModelSettings) -> list[Block]:
         Message("card.min_area"),
     ]
     border = [Paragraph(Message("card.border", n=settings.verdict_border))] if settings.verdict_border else []
-    return [Paragraph(Message("card.point_masks")), Table(head, rows), *border, *_verdict_rule(settings)]
+    return [
+        Paragraph(Message("card.point_masks")),
+        Table(head, rows),
+        *border,
+        *_areas(settings),
+        *_verdict_rule(settings),
+    ]
+
+
+def _areas(settings: ModelSettings) -> Iterator[Block]:
+    """Yield a sentence on each inspection area; nothing without one."""
+    for area in settings.areas:
+        share = f"{area.share:.0%}"
+        where = Message("card.area_of_folder", name=area.folder) if area.folder else Message("card.area_of_images")
+        yield Paragraph(Message("card.inspection_area", where=where, n=len(area.polygons), share=share))
 
 
 def _least_area(area: int, pixel: float) -> str:

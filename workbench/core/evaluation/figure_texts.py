@@ -57,11 +57,16 @@ def number(figure: Figure, value: float | None, *, digits: int = 2) -> str:
 
 def value(figure: Figure, *, digits: int = 2) -> str:
     """Return the value; only its counts where these are too small for one number and have no interval."""
-    if figure.value is None:
+    if figure.missing or figure.value is None:
         return NOTHING
     if figure.digit:
         return number(figure, figure.value, digits=digits)
     return counts(figure) if figure.edges is None else between(figure, figure.edges)
+
+
+def headline(figure: Figure) -> str:
+    """Return the value as one of few large numbers."""
+    return Message("interval.not_measured") if figure.missing else value(figure)
 
 
 def counts(figure: Figure) -> str:
@@ -84,15 +89,15 @@ def between(figure: Figure, edges: Sequence[float]) -> str:
 
 def interval(figure: Figure) -> str:
     """Return the interval, or the reason why there is none."""
-    if figure.value is None:
-        return ""
     if figure.edges is not None:
         return Message("figure.interval", range=between(figure, figure.edges))
     return Message("figure.no_interval", why=figure.interval)
 
 
 def detail(figure: Figure) -> str:
-    """Return counts and interval, which explain the value."""
+    """Return counts and interval, which explain the value, or why it is not measured."""
+    if figure.missing:
+        return figure.missing
     return join("list.semicolon", [text for text in (counts(figure), interval(figure)) if text])
 
 
@@ -103,15 +108,16 @@ def explanation(figure: Figure) -> str:
 
 def text(figure: Figure, *, digits: int = 2) -> str:
     """Return value, interval and counts in one line, such as "86% (49–97%), 6 of 7"."""
-    shown = number(figure, figure.value, digits=digits)
-    if figure.value is None:
-        return shown
-    if figure.edges is not None:
-        shown = Message("card.metric", n=shown, low=number(figure, figure.edges[0]).removesuffix("%"),
-                        high=number(figure, figure.edges[1]))  # fmt: skip
-    elif not figure.digit:
-        return counts(figure)
-    return join("list.comma", [part for part in (shown, counts(figure)) if part])
+    if figure.missing:
+        return Message("card.in_brackets", first=NOTHING, rest=figure.missing)
+    if figure.edges is None:
+        shown = value(figure, digits=digits)
+        texts = [Message("card.in_brackets", first=shown, rest=interval(figure))]
+    else:
+        shown = number(figure, figure.value, digits=digits)
+        low, high = (number(figure, edge) for edge in figure.edges)
+        texts = [Message("card.metric", n=shown, low=low.removesuffix("%"), high=high)]
+    return join("list.comma", [*texts, *(text for text in [counts(figure)] if text and text != shown)])
 
 
 def alert(alert: Alert) -> str:

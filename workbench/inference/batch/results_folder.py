@@ -311,7 +311,9 @@ class ResultsFolder:
             why = f"the file cannot be opened ({file_access.reason(error)})"
             return self._skip(source, why, state) if give_up else (None, why)
         try:
-            result = self.predictor.predict(image, progress=on_tile, cancelled=cancelled)
+            result = self.predictor.predict(
+                image, name=source.relative.as_posix(), progress=on_tile, cancelled=cancelled
+            )
         except EngineError as error:
             return self._skip(source, str(error).rstrip("."), state)
         except MemoryError:

@@ -11,7 +11,7 @@ import numpy as np
 from PySide6.QtCore import QObject, Signal
 
 from workbench.core.problems import Problem
-from workbench.core.project.annotation import load_mask, read_mask
+from workbench.core.project.annotation import load_truth, read_mask
 from workbench.core.project.project import NOT_LABELED, Project
 from workbench.core.project.storage import inside
 from workbench.core.runs.events import Evaluated, Preview
@@ -201,7 +201,7 @@ class PreviewReader(QObject):
 def _label(project: Project, key: str, mask: np.ndarray) -> np.ndarray | None:
     """Return the saved label of an image, uint8 (H, W); None without one."""
     try:
-        return load_mask(project, key, (mask.shape[1], mask.shape[0]))
+        return load_truth(project, key, (mask.shape[1], mask.shape[0]))
     except Problem:
         return None
 

@@ -16,6 +16,7 @@ from workbench.core.geometry.drawing import NOTHING
 from workbench.session.run_evaluation import RunEvaluation
 from workbench.ui.text import evaluation_texts, formatting
 from workbench.ui.text.formatting import translate_message
+from workbench.ui.widgets.item_views import show_as_metrics
 
 _Index = QModelIndex | QPersistentModelIndex
 _RIGHT = Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter
@@ -30,18 +31,10 @@ class ClassTable(QTableWidget):
 
     def __init__(self) -> None:
         super().__init__()
-        self.setEditTriggers(QAbstractItemView.EditTrigger.NoEditTriggers)
-        self.setSelectionMode(QAbstractItemView.SelectionMode.NoSelection)
-        self.setTabKeyNavigation(False)
-        self.setShowGrid(False)
-        self.setObjectName("metrics")
-        self.setAccessibleName(self.tr("Metrics by class and defect size"))
-        self.verticalHeader().hide()
-        self.verticalHeader().setDefaultSectionSize(26)
+        show_as_metrics(self, self.tr("Metrics by class and defect size"), row_height=26)
         header = self.horizontalHeader()
         header.setDefaultAlignment(_RIGHT)
         header.setMinimumSectionSize(72)
-        header.setHighlightSections(False)
         self._set_columns([])
 
     def _set_columns(self, ids: list[str]) -> None:

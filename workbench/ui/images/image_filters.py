@@ -124,6 +124,9 @@ class SearchErrors(QLabel):
         self.setVisible(bool(errors))
 
 
+_LEAST_CHARACTERS = 9  # of an entry that are shown
+
+
 class ImageFilters(QWidget):
     """Widget with filter, sort order, and access to the label queue, which has its own order."""
 
@@ -140,6 +143,9 @@ class ImageFilters(QWidget):
         self.sort = QComboBox()
         for entry in model.columns:
             self.sort.addItem(entry.sort_text, entry.sort)
+        for box in (self.filter, self.sort):  # a long entry does not widen the list
+            box.setSizeAdjustPolicy(QComboBox.SizeAdjustPolicy.AdjustToMinimumContentsLengthWithIcon)
+            box.setMinimumContentsLength(_LEAST_CHARACTERS)
         self.descending = QToolButton(checkable=True)
         self.label_next = QToolButton(icon=style.icon("queue"))
         self.thumbnails = QToolButton(checkable=True, icon=style.icon("grid"))

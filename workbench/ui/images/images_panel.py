@@ -248,7 +248,7 @@ class ImagesPanel(QWidget):
 
         quiet: say nothing if there is none.
         """
-        key = self.model.next_where(state, self._requested, step)
+        key = self.model.next_where(f"status:{state}", self._requested, step)
         if key is not None:
             self.open(key)
         if key is not None or quiet:
@@ -266,6 +266,25 @@ class ImagesPanel(QWidget):
         if self.browsing:
             self.toggle_thumbnails()
         self._session.open_image(key)
+
+    def separate(self) -> None:
+        """Show all images as thumbnails, at the first one that is neither a good nor a defective image."""
+        self._show_all("all")
+        if not self.browsing:
+            self.toggle_thumbnails()
+        self.thumbnail_view.show_undecided()
+
+    def paint_defective(self) -> None:
+        """List the images in progress, and open the next one without painted defects."""
+        self._show_all("started")
+        key = self.model.next_where("status:started class:none", None if self.browsing else self._requested, 1)
+        if key is not None:
+            self.open(key)
+
+    def _show_all(self, filter: str) -> None:
+        self._queue.activate("")
+        self.search.clear()
+        self.filters.filter.setCurrentIndex(self.filters.filter.findData(filter))
 
     def toggle_thumbnails(self) -> None:
         """Switch between the thumbnail view and the current image."""
@@ -330,6 +349,7 @@ class ImagesPanel(QWidget):
 
     def end(self) -> None:
         self.thumbnails.end()
+        self.thumbnail_view.end()
 
     # --- updates ---------------------------------------------------------------------------------
 

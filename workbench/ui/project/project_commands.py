@@ -202,6 +202,7 @@ class ProjectCommands(QObject):
     """Commands for projects and images: dialogs, drops."""
 
     unpack_requested = Signal(object)  # path of a packed project
+    created = Signal()  # a project without labels
 
     def __init__(
         self,
@@ -270,6 +271,8 @@ class ProjectCommands(QObject):
             )
             if created and new.labels is not None:
                 self._label_files.show_import(new.labels)
+            elif created:
+                self.created.emit()
 
         self._leave_guard.leave(create)
 

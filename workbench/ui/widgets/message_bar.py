@@ -201,6 +201,9 @@ class BarMessage(QFrame):
         self._timer.start()
 
     def _fade(self, on_end: Callable[[], None]) -> None:
+        if not self.isVisible() or self.size().isEmpty():
+            on_end()  # an effect has nothing to paint on, and Qt would warn of it many times
+            return
         if not self.isActiveWindow():  # nobody has read it
             self._timer.start()
             return
