@@ -217,7 +217,7 @@ class PredictFolderDialog(JobDialog):
         header.setSortIndicatorClearable(True)
         header.setSortIndicator(-1, Qt.SortOrder.DescendingOrder)
         self.table.setSortingEnabled(True)  # a click on a column sorts, a third one shows the order of prediction again
-        for section, width in ((0, 150), (2, 90), (3, 80), (4, 90), (5, 86)):
+        for section, width in ((0, 120), (2, 90), (3, 70), (4, 86), (5, 76)):
             header.resizeSection(section, max(width, header.sectionSizeHint(section)))
         self.table.activated.connect(self._open)
         self.table.selectionModel().currentRowChanged.connect(self._preview)
@@ -225,7 +225,7 @@ class PredictFolderDialog(JobDialog):
         splitter = QSplitter(Qt.Orientation.Horizontal)
         splitter.addWidget(self.table)
         splitter.addWidget(self.preview)
-        splitter.setSizes([560, 320])
+        splitter.setSizes([620, 260])
         splitter.setChildrenCollapsible(False)
         return splitter
 
