@@ -5091,8 +5091,8 @@
         <translation>此项目的图片所在的文件夹，以及已移除的图片</translation>
     </message>
     <message>
-        <source>Remove inspection &amp;area</source>
-        <translation>移除检测区域(&amp;A)</translation>
+        <source>Remo&amp;ve inspection area</source>
+        <translation>移除检测区域(&amp;V)</translation>
     </message>
     <message>
         <source>This image has no inspection area</source>
