@@ -35,6 +35,7 @@ from workbench.core.runs.pip_commands import (
     requirement,
     trains_here,
 )
+from workbench.core.window_libraries import PACKAGES
 from workbench.inference import visual_cpp
 from workbench.inference.cpu_environment import cores, cpu_environment
 from workbench.inference.engines.registry import KINDS, cannot_make
@@ -62,6 +63,7 @@ _PACKAGES = {
     "pynvml": "nvidia-ml-py",
 }
 # Print the number of font families, and of those with Chinese characters.
+_MISSING_LIBRARIES = "from workbench.core.window_libraries import missing_libraries; print(missing_libraries())"
 _COUNT_FONTS = """
 from PySide6.QtGui import QFontDatabase, QGuiApplication
 app = QGuiApplication([])
@@ -78,10 +80,6 @@ _ENABLE_LONG_PATHS = rf'reg add "HKLM\{_FILE_SYSTEM}" /v LongPathsEnabled /t REG
 _LONGEST = 259  # characters of a path without the setting
 _IN_PACKAGES = 155  # characters of the longest path inside the installed packages (PySide6, PaddlePaddle)
 _IN_PROJECT = 120  # characters below the folder of the projects: folder of the project, of the export, and its files
-QT_LIBRARIES = (
-    "libegl1 libgl1 libxkbcommon-x11-0 libxcb-cursor0 libxcb-icccm4 libxcb-keysyms1 libxcb-shape0 libdbus-1-3 "
-    "libfontconfig1"
-)
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -236,14 +234,19 @@ def check_window(machine: Machine) -> CheckResult:
         return CheckResult("PySide6 6.12.0 crashes on this version of Python", fix)
     if machine.quick or is_frozen():
         return CheckResult(f"PySide6 {number or 'built in'}")
+    system = f"sudo apt-get install -y {' '.join(PACKAGES.values())}" if sys.platform.startswith("linux") else ""
     output = run_captured(code_command("import PySide6.QtWidgets"), seconds=120)
     if output.returncode != 0:
         why = output.last_line or "it crashed"
-        system = f"sudo apt-get install -y {QT_LIBRARIES}" if sys.platform.startswith("linux") else ""
         fix = system if ".so" in why and system else pip("install", "--force-reinstall", "PySide6-Essentials")
         return CheckResult(f"PySide6 {number} cannot be loaded: {why}", fix)
+    missing = run_captured(code_command(_MISSING_LIBRARIES), seconds=60).stdout.strip()
     display = sys.platform != "linux" or os.environ.get("DISPLAY") or os.environ.get("WAYLAND_DISPLAY")
+    if missing and display:
+        problem, _, fix = missing.partition(". Install with: ")
+        return CheckResult(f"PySide6 {number} cannot show a window: {problem}", fix or system)
     note = "" if display else "; no display found, only the command line can be used"
+    note += f"; for a window: {missing}" if missing else ""
     return CheckResult(f"PySide6 {number}{note}")
 
 
@@ -272,7 +275,8 @@ def check_fonts(machine: Machine) -> CheckResult | None:
 def _formats(_: Machine) -> CheckResult:
     """List the export formats available on this machine. A missing one is no failure: an export needs one format."""
     why = {name: cannot_make(name) for name in KINDS}
-    missing = "".join(f"; {name}: {reason.rstrip('.')}" for name, reason in why.items() if reason)
+    reasons = {name: ", then ".join(reason.rstrip(".").splitlines()) for name, reason in why.items() if reason}
+    missing = "".join(f"; {name}: {reason}" for name, reason in reasons.items())
     return CheckResult(", ".join(name for name in why if not why[name]) + missing)
 
 

@@ -16,7 +16,7 @@ from .input_guard import InputLimits
 from .inspection_area import InspectionArea
 from .io.file_access import write_atomic
 from .io.json_io import JsonError, read_json
-from .verdict_rule import VerdictRule
+from .verdict_rule import UNSURE, VerdictRule
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -55,7 +55,6 @@ class EngineOptions:
 
 
 FORMAT = 1
-UNSURE = "unsure"  # verdict if the greatest probability is below `ModelSettings.unsure`
 
 # Mirrored evaluations (test-time augmentation): the axes of (N,C,H,W) that are flipped.
 MIRRORED: dict[str, tuple[int, ...]] = {"left_right": (3,), "upside_down": (2,), "both": (2, 3)}
@@ -169,6 +168,10 @@ def _check_names(settings: Any) -> None:
     limits = settings.verdict_rule.limits if settings.verdict_rule is not None else ()
     known = {entry.id for entry in settings.classes}
     require(all(limit.class_id in known for limit in limits), "verdict_rule has a limit of an unknown class")
+    rule = settings.verdict_rule
+    by_class = rule is not None and rule.unsure is not None and not rule.bad
+    named = by_class and any(entry.name == UNSURE for entry in settings.classes)
+    require(not named, f"a class is named {UNSURE!r}, so no verdict can be called that")
 
 
 def _check_tiles(settings: Any) -> None:
@@ -349,6 +352,8 @@ def settings_text(settings: ModelSettings) -> str:
             del content[name]
     if settings.anomaly_exponent == 1:  # as in files older than this setting
         del content["anomaly_exponent"]
+    if settings.verdict_rule is not None and settings.verdict_rule.unsure is None:
+        del content["verdict_rule"]["unsure"]
     return json.dumps(content, indent=2, ensure_ascii=False, allow_nan=False) + "\n"
 
 

@@ -277,7 +277,10 @@ def test_metadata_contain_the_verdict_rule():
     assert values["verdict_areas_px"] == "0\n600" and values["verdict_probabilities"] == "0\n0.9"
     assert values["verdict_border_px"] == "12" and "verdict_rule" in values["not_included"]
     with_score = dataclasses.replace(SEGMENTATION, verdict_rule=VerdictRule("mass", 13.289), anomaly_exponent=8)
-    with_score = dataclasses.replace(with_score, border_exponent=2)
+    assert facts(with_score)["verdict_unsure_score"] == ""
+    rule = VerdictRule("mass", 13.289, unsure=2.5)
+    with_score = dataclasses.replace(with_score, border_exponent=2, verdict_rule=rule)
     found = facts(with_score)
     assert found["verdict_rule"] == "mass" and found["verdict_anomaly_score"] == "13.289"
+    assert found["verdict_unsure_score"] == "2.5"
     assert (found["anomaly_exponent"], found["border_exponent"]) == ("8", "2") and found["verdict_areas_px"] == "0\n0"

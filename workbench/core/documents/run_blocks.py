@@ -73,8 +73,12 @@ def _verdict_rule(settings: ModelSettings) -> Iterator[Block]:
     bad = rule.bad or Message("card.rule_class")
     if rule.kind == "mass":
         yield Paragraph(Message("card.rule_mass", n=f"{rule.mass:g}", bad=bad, good=rule.good))
+    else:
+        yield Paragraph(Message("card.rule_region", bad=bad, good=rule.good))
+    if rule.unsure is not None:
+        yield Paragraph(Message("card.rule_unsure", n=f"{rule.unsure:g}", name=UNSURE))
+    if rule.kind == "mass":
         return
-    yield Paragraph(Message("card.rule_region", bad=bad, good=rule.good))
     names = {entry.id: entry.name for entry in settings.classes}
     head = [Message("card.class"), Message("card.rule_area"), Message("card.rule_probability")]
     rows = [

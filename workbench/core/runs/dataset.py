@@ -138,6 +138,9 @@ def collect(
         raise problems.TooFewLabels(found=len(dataset.items))
     if model == "unet" and not any(item.classes for item in dataset.items):
         raise problems.OnlyBackground()
+    # A class that was never painted would be an output without an example: it marks at random.
+    painted = {id for item in dataset.items for id in item.classes}
+    dataset.classes = [info for info in dataset.classes if info.id in painted]
     group(project, dataset.items, notes)
     split_by_part(project, dataset.items, notes, set(trained_keys))
     gap = border_images(project, dataset.items, {*trained_keys, *(key for key, note in notes.items() if note.pin)})

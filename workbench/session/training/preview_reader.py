@@ -193,8 +193,9 @@ class PreviewReader(QObject):
         validation = self._validations.get(max((s for s in self._validations if s <= step), default=-1))
         own = [(s, found) for (other, s), found in self._maturities.items() if other == key and s < step]
         earlier = own or [(s, found) for (_, s), found in self._maturities.items() if s <= step]
-        mature_before = bool(earlier) and max(earlier, key=lambda entry: entry[0])[1].mature
-        self._maturities[place] = maturity(preview.facts, preview.labels, validation, mature_before=mature_before)
+        mature_before = bool(earlier) and max(earlier, key=lambda entry: entry[0])[1].state in ("mature", "unmeasured")
+        how = {"mature_before": mature_before, "needs_score": True}
+        self._maturities[place] = maturity(preview.facts, preview.labels, validation, **how)
 
 
 def _label(project: Project, key: str, mask: np.ndarray) -> np.ndarray | None:

@@ -106,6 +106,13 @@ class HelpMenu(MenuTable):
                 lambda c: c.requests.guide.emit("tour.md"),
                 tip=self.tr("Explain the parts of the window one after another"),
             ),
+            Command(
+                "coach_marks",
+                self.tr("Show the &controls"),
+                lambda c: c.requests.coach_marks.emit(),
+                needs=PROJECT + IMAGES,
+                tip=self.tr("Point at the controls of a first project, one after another"),
+            ),
             Command("guide", self.tr("G&uide"), lambda c: c.requests.guide.emit(""), icon="book", keys="Shift+F1"),
             Command(
                 "keys",
@@ -235,6 +242,13 @@ class ProjectMenu(MenuTable):
                 lambda c: c.reports.statistics(),
                 needs=PROJECT,
                 tip=self.tr("Numbers of images, classes and regions, and region sizes"),
+            ),
+            Command(
+                "part_rule",
+                self.tr("&How parts are told apart…"),
+                lambda c: c.reports.part_rule(),
+                needs=PROJECT + IMAGES,
+                tip=self.tr("By folder, by name, or each image by itself; with the data split that follows"),
             ),
             SEPARATOR,
             Command(

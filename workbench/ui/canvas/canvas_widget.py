@@ -317,6 +317,7 @@ class Canvas(QWidget):
         self.renderer.update_scene()
 
     def paintEvent(self, event) -> None:
+        self.content.seen_key = self._session.key
         painter = QPainter(self)
         try:
             self.renderer.paint(painter, event)

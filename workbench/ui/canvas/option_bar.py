@@ -149,7 +149,7 @@ class OptionBar(QWidget):
         self._toggle("pressure", self.tr("Pen pressure"), self.tr("Adjust the stroke width to the pen pressure"))
         auto = self.tr("Determine the value from the image at each click")
         self._value("tolerance", self.tr("Tolerance"), "", "tolerance_auto", auto)
-        self._value("band", self.tr("Gray range"), "", "band_auto", auto)
+        self._value("band", self.tr("Value range"), "", "band_auto", auto)
         self._value("smoothing", self.tr("Smooth"), self.tr(" px"))
         self.fields["smoothing"][0].setContentsMargins(_APART, 0, 0, 0)
         self._toggle("fill_inside", self.tr("Fill holes"), self.tr("Include enclosed areas"))

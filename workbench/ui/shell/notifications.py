@@ -158,6 +158,16 @@ class Notifications(QObject):
             "info", text, self.tr("Press {key} again to use it on the image.").format(key=name), topic="command"
         )
 
+    def image_not_shown(self, key: str) -> None:
+        """Show that keys were typed before the image that they were meant for appeared."""
+        text = self.tr("Stopped at {name}: it is not shown yet.").format(name=PurePosixPath(key).name)
+        self._messages.show_message("info", text, self.tr("Keys typed too early have no effect."), topic="command")
+
+    def painted_left_out(self, count: int) -> None:
+        """Show that images with painted defects were not marked as good."""
+        text = fill(self.tr("{n} {n:image has|images have} painted defects and did not change."), n=str(count))
+        self._messages.show_message("info", text, topic="command")
+
     def _tool_texts(self, reason: str) -> tuple[str, str]:
         """Return why a tool failed, and an alternative."""
         return {
@@ -288,16 +298,23 @@ class Notifications(QObject):
         """Show why the step that the user has just run is the next one."""
         self._messages.show_message("info", reason, topic="reason")
 
+    def explain_stop(self, show_all: Callable[[], None], reason: str, hidden: int) -> None:
+        """Show why no image was opened, with a button if the list hides some."""
+        text = self.tr("{n} {n:image is|images are} hidden by the search, the filter or Label next.")
+        advice, button = (fill(text, n=hidden), self.tr("Show all images")) if hidden else ("", "")
+        self._messages.show_message("info", reason, advice, button=button, callback=show_all, topic="stop")
+
     def _stepped(self, step: VerdictChange, change: str) -> None:
         text = _step_text(step)
         self._undo_step = None
         if change == "done":
             marked_done = step.after[step.first_key] == "done"
-            if marked_done or step.field == "pin" or len(step.after) > 1:  # other changes are visible on the page
+            hidden = marked_done and step.first_key == self._session.key  # as the next image opens
+            if hidden or step.field == "pin" or len(step.after) > 1:  # other changes are visible on the page
                 self._undo_step = step
                 text = text if marked_done else self.tr("Changed: {step}").format(step=text)
                 self._messages.show_message(
-                    "success", text, button=self.tr("Undo"), callback=self._session.undo, topic="step", brief=True
+                    "success", text, button=self.tr("Undo"), callback=self._session.undo, topic="step"
                 )
         elif step.field in ("status", "pin") or set(step.after) != {self._session.key}:
             pattern = self.tr("Undone: {step}") if change == "undone" else self.tr("Redone: {step}")

@@ -94,8 +94,8 @@ TOOLS: dict[str, ToolSpec] = {
             "threshold",
             ThresholdTool,
             QT_TRANSLATE_NOOP("tools", "&Threshold brush"),
-            QT_TRANSLATE_NOOP("tools", "Threshold brush: paint only gray values similar to the start point"),
-            QT_TRANSLATE_NOOP("tools", "Drag to paint gray values similar to the start point"),
+            QT_TRANSLATE_NOOP("tools", "Threshold brush: paint only colors or gray values similar to the start point"),
+            QT_TRANSLATE_NOOP("tools", "Drag to paint colors or gray values similar to the start point"),
             ("size", "band"),
             keys="T",
             menu="assisted",
@@ -104,7 +104,9 @@ TOOLS: dict[str, ToolSpec] = {
             "wand",
             WandTool,
             QT_TRANSLATE_NOOP("tools", "Magic &wand"),
-            QT_TRANSLATE_NOOP("tools", "Magic wand: press to select similar gray values, drag to set the tolerance"),
+            QT_TRANSLATE_NOOP(
+                "tools", "Magic wand: press to select similar colors or grays, drag to set the tolerance"
+            ),
             QT_TRANSLATE_NOOP("tools", "Hold and drag right to grow, left to shrink"),
             ("tolerance", "smoothing", "fill_inside"),
             keys="W",
