@@ -134,7 +134,7 @@ def test_defective_images_are_painted_one_after_the_other(wall, application, qtb
     assert not wall.isVisible() and window.side.isVisible()
     assert window.images.model.keys == ["p00.png", "p01.png", "p03.png"] or window.images.model.rowCount() == 2
     session.editor.paint_segment((10, 10), (30, 20), 4, 1)
-    QTest.keyClick(window.canvas, RETURN)
+    window.table["done_next"].trigger()
     qtbot.waitUntil(lambda: session.key == "p03.png")
     assert statuses(session) == {"00": "done", "01": "done", "02": "done", "03": "started"}
 
@@ -142,8 +142,10 @@ def test_defective_images_are_painted_one_after_the_other(wall, application, qtb
 def test_painted_images_are_no_good_images(wall, application, qtbot):
     session, window = application.services.session, application.window
     window.images.open("p00.png")
+    qtbot.waitUntil(lambda: window.canvas.content.seen)
     session.editor.paint_segment((10, 10), (30, 20), 4, 1)
     assert session.flush()
+    qtbot.waitUntil(lambda: wall.separation.counts.full_text.endswith("23"))
     window.images.separate()
     assert shown(wall) == "01"
     wall.show_current()
