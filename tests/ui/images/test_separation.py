@@ -128,7 +128,7 @@ def test_defective_images_are_painted_one_after_the_other(wall, application, qtb
     for key in (G, B, G, B):
         press(wall, qtbot, key)
     qtbot.waitUntil(lambda: window.stage_bar.next.text() == "Label 2 images with defects")
-    assert wall.separation.paint.text() == "Paint 2 defective images"
+    qtbot.waitUntil(lambda: wall.separation.paint.text() == "Paint 2 defective images")
     QTest.mouseClick(wall.separation.paint, Qt.MouseButton.LeftButton)
     qtbot.waitUntil(lambda: session.key == "p01.png" and window.canvas.content.seen)
     assert not wall.isVisible() and window.side.isVisible()
