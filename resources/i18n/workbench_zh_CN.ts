@@ -875,6 +875,26 @@
         <translation>此工作点下没有误报</translation>
     </message>
     <message>
+        <source>No such images at this operating point</source>
+        <translation>此工作点没有这类图片</translation>
+    </message>
+    <message>
+        <source>Defective</source>
+        <translation>有缺陷</translation>
+    </message>
+    <message>
+        <source>Good</source>
+        <translation>良品</translation>
+    </message>
+    <message>
+        <source>Unsure</source>
+        <translation>不确定</translation>
+    </message>
+    <message>
+        <source>{label} → {verdict}  {n}</source>
+        <translation>{label} → {verdict}  {n}</translation>
+    </message>
+    <message>
         <source>predicted as {name}</source>
         <translation>预测为 {name}</translation>
     </message>
@@ -1882,14 +1902,6 @@
         <source>good images: {rate}</source>
         <translation>良品图片：{rate}</translation>
     </message>
-    <message>
-        <source>Not measured</source>
-        <translation>未测量</translation>
-    </message>
-    <message>
-        <source>No good image is among these images.</source>
-        <translation>这些图片中没有良品图片。</translation>
-    </message>
 </context>
 <context>
     <name>HelpMenu</name>
@@ -1970,6 +1982,85 @@
     <message>
         <source>The area within this distance of the image border is ignored for the anomaly score and the verdict. The training chooses the distance on the validation images.</source>
         <translation>距图片边缘不超过此距离的区域不计入异常分数和判定。训练会根据验证图片选择该距离。</translation>
+    </message>
+</context>
+<context>
+    <name>ImageConfusionPanel</name>
+    <message>
+        <source>Missed defective images</source>
+        <translation>漏检的缺陷图片</translation>
+    </message>
+    <message>
+        <source>Images with a labeled defect that get the verdict of a good image</source>
+        <translation>标注有缺陷、却判定为良品的图片</translation>
+    </message>
+    <message>
+        <source>False alarms on good images</source>
+        <translation>良品图片的误报</translation>
+    </message>
+    <message>
+        <source>Images without a labeled defect that are rejected</source>
+        <translation>没有标注缺陷、却被拒收的图片</translation>
+    </message>
+    <message>
+        <source>Label ↓  Verdict →</source>
+        <translation>标注 ↓  判定 →</translation>
+    </message>
+    <message>
+        <source>OK</source>
+        <translation>OK</translation>
+    </message>
+    <message>
+        <source>Unsure</source>
+        <translation>不确定</translation>
+    </message>
+    <message>
+        <source>NG</source>
+        <translation>NG</translation>
+    </message>
+    <message>
+        <source>Good</source>
+        <translation>良品</translation>
+    </message>
+    <message>
+        <source>Defective</source>
+        <translation>有缺陷</translation>
+    </message>
+    <message>
+        <source>{n} defective {n:image|images}</source>
+        <translation>{n} 张有缺陷的图片</translation>
+    </message>
+    <message>
+        <source>{n} good {n:image|images}</source>
+        <translation>{n} 张良品图片</translation>
+    </message>
+    <message>
+        <source>{images}. Click to see them.</source>
+        <translation>{images}。点击查看。</translation>
+    </message>
+    <message>
+        <source>Without a verdict rule an image with a region is NG.</source>
+        <translation>没有判定规则时，有区域的图片判定为 NG。</translation>
+    </message>
+    <message>
+        <source>no defective image held out</source>
+        <translation>验证/测试图片中没有缺陷图片</translation>
+    </message>
+    <message>
+        <source>no good image held out</source>
+        <translation>验证/测试图片中没有良品图片</translation>
+    </message>
+    <message>
+        <source>Not measured</source>
+        <translation>未测量</translation>
+    </message>
+    <message>
+        <source>{n} of {total}  ·  {share}</source>
+        <translation>{n} / {total}  ·  {share}</translation>
+    </message>
+    <message>
+        <source>Cost of these errors: {cost} false {cost:alarm|alarms}; a missed image counts as {ratio}</source>
+        <translation>这些错误的代价：{cost} 次误报；漏检一张图片计为 {ratio} 次</translation>
     </message>
 </context>
 <context>
@@ -2392,6 +2483,14 @@
 <context>
     <name>ImageVerdictPanel</name>
     <message>
+        <source>Unsure above, px²</source>
+        <translation>高于此值为不确定（px²）</translation>
+    </message>
+    <message>
+        <source>Avoid missed images</source>
+        <translation>避免漏检</translation>
+    </message>
+    <message>
         <source>Image verdict</source>
         <translation>图片判定</translation>
     </message>
@@ -2464,6 +2563,22 @@
         <translation>固定的判定，或在异常分数中占比最大的类别</translation>
     </message>
     <message>
+        <source>Off</source>
+        <translation>关</translation>
+    </message>
+    <message>
+        <source>Images that are not rejected, but have an anomaly score above this, are left to a person</source>
+        <translation>未被拒收但异常分数高于此值的图片由人工判断</translation>
+    </message>
+    <message>
+        <source>Greatest value with which no defective one of these images passes as OK</source>
+        <translation>使这些图片中没有缺陷图片被判为 OK 的最大值</translation>
+    </message>
+    <message>
+        <source>No image with a defect is among these images</source>
+        <translation>这些图片中没有缺陷图片</translation>
+    </message>
+    <message>
         <source>Defective images rejected: {counts}</source>
         <translation>拒收的缺陷图片：{counts}</translation>
     </message>
@@ -2474,6 +2589,14 @@
     <message>
         <source>AUROC of the anomaly score: {value} ({interval})</source>
         <translation>异常分数的 AUROC：{value}（{interval}）</translation>
+    </message>
+    <message>
+        <source>Unsure has no effect: images are rejected from this score on.</source>
+        <translation>“不确定”不起作用：从该分数起图片已被拒收。</translation>
+    </message>
+    <message>
+        <source>Unsure: {n} {n:image|images}; missed defective images: {missed}</source>
+        <translation>不确定：{n} 张；漏检的缺陷图片：{missed} 张</translation>
     </message>
     <message>
         <source>Threshold of the anomaly score: {n} px²</source>
@@ -2489,6 +2612,18 @@
     <message>
         <source>Images</source>
         <translation>图片</translation>
+    </message>
+    <message>
+        <source>No listed image is left to mark as done.</source>
+        <translation>列表中没有待标记为已完成的图片。</translation>
+    </message>
+    <message>
+        <source>No listed image is left to label.</source>
+        <translation>列表中没有待标注的图片。</translation>
+    </message>
+    <message>
+        <source>No listed image is unreadable.</source>
+        <translation>列表中没有无法读取的图片。</translation>
     </message>
     <message>
         <source>{n} images</source>
@@ -3998,8 +4133,24 @@
         <translation>请保存工作。如果问题持续，请重新启动 Defect Workbench。</translation>
     </message>
     <message>
+        <source>{n} {n:image is|images are} hidden by the search, the filter or Label next.</source>
+        <translation>{n} 张图片被搜索、筛选或推荐标注隐藏。</translation>
+    </message>
+    <message>
+        <source>Show all images</source>
+        <translation>显示所有图片</translation>
+    </message>
+    <message>
         <source>Changed: {step}</source>
         <translation>已更改：{step}</translation>
+    </message>
+    <message>
+        <source>The area is not used yet. With it, these labels count neither in training nor in metrics.</source>
+        <translation>该区域尚未启用。启用后，这些标注将不计入训练和指标。</translation>
+    </message>
+    <message>
+        <source>Use it</source>
+        <translation>仍然启用</translation>
     </message>
     <message>
         <source>Model exported to {path}.</source>
@@ -4266,6 +4417,14 @@
     <message>
         <source>Small defects of a large image: zoom in before the click</source>
         <translation>大图中的小缺陷：点击之前先放大</translation>
+    </message>
+    <message>
+        <source>Only this folder</source>
+        <translation>仅此文件夹</translation>
+    </message>
+    <message>
+        <source>The area is that of the images in the folder of this image; otherwise of all images without one</source>
+        <translation>区域只用于此图片所在文件夹的图片；否则用于所有没有单独区域的图片</translation>
     </message>
     <message>
         <source>Auto</source>
@@ -4723,6 +4882,14 @@
         <translation>显示方式</translation>
     </message>
     <message>
+        <source>Exact pixels</source>
+        <translation>精确像素</translation>
+    </message>
+    <message>
+        <source>Outlines follow the pixels of the mask. Otherwise they are smoothed, on the screen only.</source>
+        <translation>轮廓沿掩膜的像素绘制；否则仅在屏幕上平滑。</translation>
+    </message>
+    <message>
         <source>Shown as probabilities until enough images are labeled for the instant overlay.</source>
         <translation>在为即时预测标注足够多的图片之前，仅显示概率。</translation>
     </message>
@@ -4885,6 +5052,10 @@
         <translation>模型与标注尚不一致</translation>
     </message>
     <message>
+        <source>the model is not measured yet</source>
+        <translation>模型尚未测量</translation>
+    </message>
+    <message>
         <source>Prediction: almost everything</source>
         <translation>预测：几乎全部区域</translation>
     </message>
@@ -4903,6 +5074,14 @@
     <message>
         <source>Prediction: does not match labels</source>
         <translation>预测：与标注不一致</translation>
+    </message>
+    <message>
+        <source>{verdict} {n} of {total}</source>
+        <translation>{verdict} {n} / {total}</translation>
+    </message>
+    <message>
+        <source>largest {area}, {name}</source>
+        <translation>最大 {area}，{name}</translation>
     </message>
     <message>
         <source>After step {step}</source>
@@ -5302,6 +5481,18 @@
     <message>
         <source>Folders with the images of this project, and removed images</source>
         <translation>此项目的图片所在的文件夹，以及已移除的图片</translation>
+    </message>
+    <message>
+        <source>Remove inspection &amp;area</source>
+        <translation>移除检测区域(&amp;A)</translation>
+    </message>
+    <message>
+        <source>This image has no inspection area</source>
+        <translation>此图片没有检测区域</translation>
+    </message>
+    <message>
+        <source>Inspect the images that have this area as a whole again</source>
+        <translation>使用该区域的图片重新按整图检测</translation>
     </message>
     <message>
         <source>Refresh image &amp;list</source>
@@ -5773,6 +5964,22 @@
 <context>
     <name>ResultsModel</name>
     <message>
+        <source>Verdict</source>
+        <translation>判定</translation>
+    </message>
+    <message>
+        <source>Class</source>
+        <translation>类别</translation>
+    </message>
+    <message>
+        <source>Regions</source>
+        <translation>区域数</translation>
+    </message>
+    <message>
+        <source>Largest</source>
+        <translation>最大</translation>
+    </message>
+    <message>
         <source>Time, ms</source>
         <translation>时间（ms）</translation>
     </message>
@@ -5781,20 +5988,8 @@
         <translation>图片</translation>
     </message>
     <message>
-        <source>Result</source>
-        <translation>结果</translation>
-    </message>
-    <message>
-        <source>Largest, px²</source>
-        <translation>最大（px²）</translation>
-    </message>
-    <message>
         <source>Skipped: {why}</source>
         <translation>已跳过：{why}</translation>
-    </message>
-    <message>
-        <source>{n} {n:region|regions}</source>
-        <translation>{n} 个区域</translation>
     </message>
     <message>
         <source>{result}: {why}</source>
@@ -5916,6 +6111,10 @@
     <message>
         <source>Metrics and operating point</source>
         <translation>指标和工作点</translation>
+    </message>
+    <message>
+        <source>Details</source>
+        <translation>详情</translation>
     </message>
     <message>
         <source>Evaluating thresholds…</source>
@@ -7482,6 +7681,10 @@
         <translation>用此后新增的全部标注继续训练所显示的训练记录</translation>
     </message>
     <message>
+        <source>Keep the computer a&amp;wake</source>
+        <translation>保持计算机唤醒(&amp;W)</translation>
+    </message>
+    <message>
         <source>&amp;Training settings…</source>
         <translation>训练设置(&amp;T)…</translation>
     </message>
@@ -8554,10 +8757,6 @@
         <translation>{card} 温度达 {temperature} °C，已降频。请检查散热。</translation>
     </message>
     <message>
-        <source>No improvement since {moment}. Label more images; training longer will not help.</source>
-        <translation>自{moment}起指标不再提升。请增加标注，延长训练没有帮助。</translation>
-    </message>
-    <message>
         <source>Training is running normally.</source>
         <translation>训练正常。</translation>
     </message>
@@ -8638,16 +8837,8 @@
         <translation>GPU 只有 {load} 的时间在工作。请增大批大小。</translation>
     </message>
     <message>
-        <source>Possible overfitting: validation results have been getting worse since {moment}. Label more images; training longer will not help.</source>
-        <translation>可能过拟合：自{moment}起验证结果持续变差。请标注更多图片，延长训练没有帮助。</translation>
-    </message>
-    <message>
         <source>Training is improving.</source>
         <translation>模型仍在改进。</translation>
-    </message>
-    <message>
-        <source>The metrics were still improving when the time was up. Train longer.</source>
-        <translation>训练时间用完时指标仍在提高。请延长训练时间。</translation>
     </message>
     <message>
         <source>Training is running normally: the loss fell from {first} to {now}.</source>
@@ -8716,6 +8907,18 @@
     <message>
         <source>range on other parts unknown</source>
         <translation>其他零件上的范围未知</translation>
+    </message>
+    <message>
+        <source>Possible overfitting: validation results have been getting worse since {moment}. More labels may help, training longer will not.</source>
+        <translation>可能过拟合：自{moment}起验证结果变差。增加标注可能有帮助，延长训练没有帮助。</translation>
+    </message>
+    <message>
+        <source>The metrics were still improving when the time was up: a longer training may be better.</source>
+        <translation>时间用完时指标仍在提高：更长的训练可能更好。</translation>
+    </message>
+    <message>
+        <source>No improvement since {moment}. More labels may help, training longer will not.</source>
+        <translation>自{moment}起没有提高。增加标注可能有帮助，延长训练没有帮助。</translation>
     </message>
     <message>
         <source>{run} stays in use.</source>
@@ -9289,6 +9492,22 @@
         <translation>请选择其他文件夹，或在别处新建项目后导入此文件夹。</translation>
     </message>
     <message>
+        <source>The inspection area in {path} cannot be used: {why}.</source>
+        <translation>检测区域文件 {path} 无法使用：{why}。</translation>
+    </message>
+    <message>
+        <source>Draw it in the window, or correct the file: width, height, and polygons with their points.</source>
+        <translation>请在窗口中绘制，或修正文件：width、height 以及带有 points 的 polygons。</translation>
+    </message>
+    <message>
+        <source>{n} labeled {n:defect lies|defects lie} outside of this inspection area, and {m} {m:is|are} cut by its edge, on {images} {images:image|images}.</source>
+        <translation>有 {n} 个已标注的缺陷位于该检测区域之外，{m} 个被其边缘切断，涉及 {images} 张图片。</translation>
+    </message>
+    <message>
+        <source>Enlarge the area. Use it all the same with --force: these labels then count neither in training nor in metrics.</source>
+        <translation>请扩大区域。如仍要使用，请加上 --force：这些标注将不计入训练和指标。</translation>
+    </message>
+    <message>
         <source>{path} was written by a newer version of Defect Workbench (format {found}; this version supports up to {known}).</source>
         <translation>{path} 由更新版本的 Defect Workbench 写入（格式 {found}；本版本最高支持 {known}）。</translation>
     </message>
@@ -9367,6 +9586,10 @@
     <message>
         <source>Shorten the name of the image or folder: with the added suffix, it is longer than the drive allows.</source>
         <translation>请缩短图片或文件夹的名称：加上后缀后，其长度超过了驱动器的限制。</translation>
+    </message>
+    <message>
+        <source>Nothing was written. Choose another name.</source>
+        <translation>未写入任何内容。请选择其他名称。</translation>
     </message>
     <message>
         <source>Make it writable, or close it in the program that has it open, then try again.</source>
@@ -9459,6 +9682,10 @@
     <message>
         <source>The file is not changed. Make it readable, or close it in the program that has it open.</source>
         <translation>文件未被更改。请将其设为可读，或在打开它的程序中将其关闭。</translation>
+    </message>
+    <message>
+        <source>Close it in that program, then start the training again. Without this image it would be another training.</source>
+        <translation>请在占用该文件的程序中将其关闭，然后重新开始训练。缺少这张图像，训练结果会不同。</translation>
     </message>
     <message>
         <source>The mask {path} contains class IDs that are not defined in this project: {ids}.</source>
@@ -11191,6 +11418,10 @@
         <translation>大多数图片只含一个类别，因此所有类别的缺陷一起训练，再由附加的损失项区分。</translation>
     </message>
     <message>
+        <source>must be a uint8 array of shape (H, W)</source>
+        <translation>必须是形状为 (H, W) 的 uint8 数组</translation>
+    </message>
+    <message>
         <source>a model for verdicts has the encoder plain, a ResNet, or lite0</source>
         <translation>用于判定的模型，编码器只能是 plain（即 ResNet）或 lite0</translation>
     </message>
@@ -11729,6 +11960,10 @@
     <message>
         <source>its images are resized by a factor of {n}, which these tools do not do</source>
         <translation>其图片按 {n} 倍缩放，这些工具不支持缩放</translation>
+    </message>
+    <message>
+        <source>images of different folders have inspection areas of their own, and a line model has one</source>
+        <translation>不同文件夹的图片有各自的检测区域，而独立模型只能有一个</translation>
     </message>
     <message>
         <source>the image would have to be enlarged to {n} pixels, which a line model cannot do</source>
@@ -12463,12 +12698,12 @@
         <translation>{file} 已作为 {image} 的标注，这是唯一同名的图像，但位于另一个工件的文件夹中；请检查</translation>
     </message>
     <message>
-        <source>the file lists the image twice, with different sizes, so its labels may be those of two images</source>
-        <translation>该文件两次列出此图像且尺寸不同，其标注可能属于两张图像</translation>
+        <source>the numbers of the masks start elsewhere than those of the images, so the mask may be that of another image; check it</source>
+        <translation>掩膜的编号与图像的编号起点不同，此掩膜可能属于另一张图像，请检查</translation>
     </message>
     <message>
-        <source>it has predictions, but no annotation</source>
-        <translation>它只有预测结果，没有标注</translation>
+        <source>the file lists the image twice, with different sizes, so its labels may be those of two images</source>
+        <translation>该文件两次列出此图像且尺寸不同，其标注可能属于两张图像</translation>
     </message>
     <message>
         <source>its images would have the keys of those of the source {name}; opening the project for writing renames it</source>
@@ -12767,10 +13002,6 @@
         <translation>所有判定都相同</translation>
     </message>
     <message>
-        <source>only {n} {n:part has|parts have} mostly another verdict than the others</source>
-        <translation>只有 {n} 个零件的判定与其余零件大多不同</translation>
-    </message>
-    <message>
         <source>A single new part has a Dice (any defect) of at least {limit} with a probability of {probability}%.</source>
         <translation>单个新零件的 Dice（任意缺陷）以 {probability}% 的概率不低于 {limit}。</translation>
     </message>
@@ -12849,6 +13080,22 @@
     <message>
         <source>not stored</source>
         <translation>未存储</translation>
+    </message>
+    <message>
+        <source>Not measured</source>
+        <translation>未测量</translation>
+    </message>
+    <message>
+        <source>no labels</source>
+        <translation>无标注</translation>
+    </message>
+    <message>
+        <source>no predictions</source>
+        <translation>无预测</translation>
+    </message>
+    <message>
+        <source>no good images</source>
+        <translation>无良品图片</translation>
     </message>
     <message>
         <source>Any defect</source>
@@ -13843,12 +14090,32 @@
         <translation>它以 {key} 为名保存，因为另一张图片与它同名，或只有大小写不同</translation>
     </message>
     <message>
+        <source>it has predictions or drafts, but no annotation</source>
+        <translation>只有预测或草稿，没有标注</translation>
+    </message>
+    <message>
         <source>flags {id}</source>
         <translation>标记 {id}</translation>
     </message>
     <message>
         <source>mask {id}</source>
         <translation>掩膜 {id}</translation>
+    </message>
+    <message>
+        <source>Only a part of {where} is inspected ({n} {n:polygon|polygons}, {share} of the image): outside of it, everything is background, and labels count neither in training nor in metrics.</source>
+        <translation>{where}只检测一部分（{n} 个多边形，占图片的 {share}）：区域之外全部视为背景，标注不计入训练和指标。</translation>
+    </message>
+    <message>
+        <source>all images without an area of their own</source>
+        <translation>没有单独区域的所有图片</translation>
+    </message>
+    <message>
+        <source>the images in {name}</source>
+        <translation>{name} 中的图片</translation>
+    </message>
+    <message>
+        <source>An image that is not rejected is {name}, for a person to decide, if its anomaly score is above {n} px².</source>
+        <translation>未被拒收的图片，如果异常分数高于 {n} px²，则为 {name}，由人工判断。</translation>
     </message>
     <message>
         <source>{n} labeled {n:image|images} of {m} {m:group|groups}. Labels: revision `{revision}`; validation and test: `{hash}`.</source>
@@ -13921,6 +14188,18 @@
     <message>
         <source>no errors</source>
         <translation>没有错误</translation>
+    </message>
+    <message>
+        <source>detected, {n}% too large</source>
+        <translation>已检出，偏大 {n}%</translation>
+    </message>
+    <message>
+        <source>detected, {n}% too small</source>
+        <translation>已检出，偏小 {n}%</translation>
+    </message>
+    <message>
+        <source>detected, but with little overlap (Dice {n})</source>
+        <translation>已检出，但重叠很少（Dice {n}）</translation>
     </message>
     <message>
         <source>errors: {n}</source>
@@ -15243,6 +15522,18 @@
     <message>
         <source>Drag the bounding box; Shift makes a circle</source>
         <translation>拖出外接框；按住 Shift 为圆</translation>
+    </message>
+    <message>
+        <source>&amp;Inspection area</source>
+        <translation>检测区域(&amp;I)</translation>
+    </message>
+    <message>
+        <source>Inspection area: outside of its polygons nothing is predicted, trained or counted</source>
+        <translation>检测区域：多边形之外不预测、不训练、不计数</translation>
+    </message>
+    <message>
+        <source>Click the corners, Enter adds the polygon to the area; begun with Ctrl, it is excluded</source>
+        <translation>单击各角点，Enter 将多边形加入区域；按住 Ctrl 开始则从区域中排除</translation>
     </message>
     <message>
         <source>&amp;Fill</source>

@@ -179,7 +179,7 @@ class WorkflowMonitor(QObject):
         return line.run.name in self._evaluated or any(path.exists() for path in cached)
 
     def _exported(self, line: RunLine) -> bool:
-        return any(path.name.startswith(line.run.name) for path in self._run_list.exports)
+        return bool(self._run_list.exports_of(line.run))
 
     def _recount(self, _: object = None) -> None:
         self._counts.replace(self._session.rows.values())

@@ -248,12 +248,32 @@ def test_messages_are_closed_by_escape_and_fade(driver, qtbot, monkeypatch):
         assert messages.texts == texts
     # Information fades, progress does not.
     monkeypatch.setattr("workbench.ui.widgets.message_bar._TIMEOUT", 10)
+    monkeypatch.setattr("workbench.ui.widgets.message_bar._BUTTON_TIMEOUT", 20)
     monkeypatch.setattr("workbench.ui.widgets.message_bar._FADE", 10)
     messages.show_message("info", "progress", sticky=True)
     messages.show_message("info", "short")
     messages.show_message("problem", "stays")
     qtbot.waitUntil(lambda: "short" not in messages.texts)
     assert messages.texts == ["lasting", "progress", "stays"]
+    messages.clear()
+    messages.show_message("success", "with a button", button="Undo", callback=messages.clear)
+    qtbot.waitUntil(lambda: not messages.texts)
+
+
+def test_short_messages_are_small_at_the_lower_left_one_at_a_time(style_sheet, driver, qtbot):
+    messages, canvas = driver.window.messages, driver.window.canvas
+    messages.show_message("problem", "error")
+    for number in range(3):
+        messages.show_message("info", f"text {number}", topic=f"topic {number}")
+        messages.show_message("success", f"done {number}", button="Undo", callback=messages.clear)
+    assert messages.texts == ["error", "done 2"]
+    intervals = [message._timer and message._timer.interval() for message in messages.shown]
+    messages.show_message("info", "no button")
+    assert [*intervals, messages.shown[-1]._timer.interval()] == [None, 9000, 4000]
+    messages.show_message("info", "offer", lasting=True)
+    assert messages.texts == ["error", "no button", "offer"] and messages.shown[-1]._timer is None
+    corner = canvas.mapTo(messages.parentWidget(), QPoint(0, canvas.height()))
+    assert messages.width() <= 440 and messages.x() - corner.x() == corner.y() - messages.geometry().bottom() - 1 == 10
 
 
 def test_progress_of_a_closed_project_is_not_shown(opened):

@@ -24,7 +24,7 @@ from workbench.core.project.formats.base import (
     Refusal,
     is_good,
 )
-from workbench.core.project.formats.mask_pairing import is_in_mask_folder
+from workbench.core.project.formats.mask_names import is_in_mask_folder
 from workbench.core.project.formats.text_files import is_text_encoding
 from workbench.core.project.plausibility import Concern
 
@@ -155,6 +155,13 @@ class ImportReport:
             kinds.setdefault(why.id if isinstance(why, Message) else why, []).append((place, why))
         found = [(len(places), *places[0]) for id, places in kinds.items() if id != "import.already_labeled"]
         return sorted(found, key=lambda kind: -kind[0])[:3]
+
+    def leave_out(self, found: Sequence[problems.Problem]) -> None:
+        """Take back images whose files could not be written, because another program has one of them open."""
+        self.skipped += [(problem.fields["path"], str(problem)) for problem in found]
+        self.labeled -= len(found)
+        self.ledger.images.used -= len(found)
+        self.ledger.images.refused += len(found)
 
     @property
     def all_notes(self) -> list[str]:

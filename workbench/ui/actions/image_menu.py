@@ -317,7 +317,7 @@ def _mark_done_and_go(c: CommandContext) -> None:
     if c.preferences.after_done == "next":
         c.images.go(1)
     elif c.preferences.after_done == "next_open":
-        c.images.go_to("open", 1)
+        c.images.go_to("open", 1, quiet=True)
 
 
 def _set_status(c: CommandContext, status: Status) -> None:

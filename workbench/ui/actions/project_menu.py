@@ -9,6 +9,7 @@ import contextlib
 
 from workbench.session.error_log import log_folder
 from workbench.ui.actions.command_table import (
+    IMAGE,
     IMAGES,
     PAINTABLE,
     PROJECT,
@@ -189,6 +190,15 @@ class ProjectMenu(MenuTable):
                 lambda c: c.sources.show_sources(),
                 needs=PROJECT,
                 tip=self.tr("Folders with the images of this project, and removed images"),
+            ),
+            Command(
+                "remove_area",
+                self.tr("Remove inspection &area"),
+                lambda c: c.session.areas.remove(c.session.key),
+                needs=WRITABLE
+                + IMAGE
+                + require(lambda c: c.session.areas.of(c.session.key), self.tr("This image has no inspection area")),
+                tip=self.tr("Inspect the images that have this area as a whole again"),
             ),
             Command(
                 "reload",

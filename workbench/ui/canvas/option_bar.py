@@ -169,6 +169,11 @@ class OptionBar(QWidget):
             self.tr("Visible area only"),
             self.tr("Small defects of a large image: zoom in before the click"),
         )
+        self._toggle(
+            "folder_only",
+            self.tr("Only this folder"),
+            self.tr("The area is that of the images in the folder of this image; otherwise of all images without one"),
+        )
         self.click_model = ClickModelField(self._canvas.clicks)
         self._put("click_model", self.click_model)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from PySide6.QtCore import QCoreApplication, QSize, QStringListModel, Qt, Signal
+from PySide6.QtGui import QKeyEvent
 from PySide6.QtWidgets import (
     QComboBox,
     QCompleter,
@@ -52,6 +53,12 @@ class SearchField(QLineEdit):
         self._completer = _TermCompleter(self.completions, self)
         self.setCompleter(self._completer)
         self.textEdited.connect(self._complete)
+
+    def keyPressEvent(self, event: QKeyEvent) -> None:
+        """Clear the search on Esc. The text before would bring back a former search."""
+        if event.key() == Qt.Key.Key_Escape:
+            self.clear()
+        super().keyPressEvent(event)
 
     def _complete(self, text: str) -> None:
         project = self._session.project

@@ -325,6 +325,11 @@ class ImageListModel(QAbstractTableModel):
         row = next_row(np.flatnonzero(matches[self.order]), self.index_of(key).row(), step)
         return None if row is None else self.key_at(row)
 
+    def count_where(self, state: str) -> int:
+        """Return the number of images of the project in a state of the search, listed or not."""
+        matches, _ = select(parse(f"status:{state}"), self.table, ())
+        return int(np.count_nonzero(matches))
+
     # --- updates ------------------------------------------------------------------------------------
 
     def relist(self) -> None:

@@ -161,6 +161,7 @@ class ImagesPanel(QWidget):
     folder_requested = Signal()
     menu_requested = Signal(object, QPoint)  # keys of the images, position on the screen
     order_changed = Signal()  # other images are listed, or in another order
+    stopped = Signal(str, int)  # why no image can be opened, number of images that the list hides
     thumbnails_toggled = Signal(bool)  # True: thumbnail view in the center, False: current image
 
     def __init__(self, session: Session, style: ThemeManager, queue: LabelQueue, parent: QWidget | None = None) -> None:
@@ -242,11 +243,22 @@ class ImagesPanel(QWidget):
         if 0 <= target < count:
             self.open(self.model.key_at(target))
 
-    def go_to(self, state: str, step: int) -> None:
-        """Open the nearest listed image of a state ("unlabeled", "open", "broken", …), wrapping around."""
+    def go_to(self, state: str, step: int, *, quiet: bool = False) -> None:
+        """Open the nearest listed image of a state ("unlabeled", "open" or "broken"), wrapping around.
+
+        quiet: say nothing if there is none.
+        """
         key = self.model.next_where(f"status:{state}", self._requested, step)
         if key is not None:
             self.open(key)
+        if key is not None or quiet:
+            return
+        reason = {
+            "open": self.tr("No listed image is left to mark as done."),
+            "unlabeled": self.tr("No listed image is left to label."),
+            "broken": self.tr("No listed image is unreadable."),
+        }[state]
+        self.stopped.emit(reason, self.model.count_where(state))
 
     def open(self, key: str) -> None:
         """Open an image; later steps start from it."""
@@ -323,6 +335,12 @@ class ImagesPanel(QWidget):
     def clear_filters(self) -> None:
         self.search.clear()
         self.filters.filter.setCurrentIndex(0)
+
+    def show_all(self) -> None:
+        """List all images: without search and filter, and not those of Label next."""
+        self.clear_filters()
+        self._queue.activate("")
+        self._refilter()
 
     def position(self) -> tuple[int, int]:
         """Return the number of the current image in the list, from 1 (0: not listed), and the count."""

@@ -423,6 +423,12 @@ class ProjectCommands(QObject):
         dialog = self._window.findChild(PredictFolderDialog)
         if dialog is None:
             dialog = PredictFolderDialog(model_names(self._runs), self._window)
+
+            def follow(dialog: PredictFolderDialog = dialog) -> None:
+                dialog.show_models(model_names(self._runs))
+
+            self._runs.listed.connect(follow)
+            dialog.destroyed.connect(lambda: self._runs.listed.disconnect(follow))
         dialog.show()
         dialog.raise_()
         dialog.activateWindow()

@@ -20,6 +20,7 @@ from PySide6.QtWidgets import QApplication
 
 from workbench import __version__
 from workbench.core.window_libraries import missing_libraries
+from workbench.inference.batch.stay_awake import allow_sleep
 from workbench.inference.cpu_environment import map_large_blocks
 from workbench.session.preferences import Preferences
 from workbench.ui.actions.menus import default_shortcuts
@@ -162,6 +163,8 @@ class Application(QObject):
         app.setDesktopFileName("defect-workbench")
         _set_taskbar_identity()
         QImageReader.setAllocationLimit(0)
+        if not preferences.stay_awake:
+            allow_sleep(True)
         self._app = app
         self._garbage = GarbageControl(self)
         install_shortcuts(default_shortcuts(), preferences.shortcuts)

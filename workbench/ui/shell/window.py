@@ -276,7 +276,7 @@ class Window(QMainWindow):
             [self.canvas, self.images.view, self.classes.view, self.training.controls.button],
         )
         self.notifications = Notifications(services, self.messages, self.project_commands)
-        self.model_offer = ModelOffer(session, services.training, services.run_list, self.messages)
+        self.model_offer = ModelOffer(session, services.training, services.adoption, services.run_list, self.messages)
         self.export_question = ExportQuestion(services.export_job, services.run_list, services.workflow, self)
         self.missing_folder = MissingFolder(self, session, self.messages)
         self._context = CommandContext(
@@ -346,6 +346,8 @@ class Window(QMainWindow):
             self,
         )
         self.editor_keys.leave_after_click(self.training.controls.button, self.training.controls.export)
+        for clicked in (self.stage_bar.next.clicked, self.images.view.clicked, self.classes.view.clicked):
+            clicked.connect(self.editor_keys.give_keyboard)
         explained = self.stage_bar.next, self.header.done
         self.dialogs = WindowDialogs(self, self.table, self._context, style, self.editor_keys, explained)
         self.options.click_model.files_requested.connect(lambda: self.dialogs.show_settings("click_model"))
@@ -376,6 +378,7 @@ class Window(QMainWindow):
         separation.paint_requested.connect(self.table["paint_defective"].trigger)
         separation.stopped.connect(messages.image_not_shown)
         separation.left_out.connect(messages.painted_left_out)
+        self.images.stopped.connect(partial(messages.explain_stop, self.images.show_all))
         self.region_navigator.stepped.connect(self.status.show_step)
         self.region_navigator.arrived.connect(canvas.suggestions.highlight_at_pointer)
         canvas.tool_changed.connect(lambda: canvas.ruler.switch(False))

@@ -6,7 +6,7 @@ import math
 
 from PySide6.QtCore import QPointF, QSize, Qt, QTimer, Signal
 from PySide6.QtGui import QColor, QPainter, QPaintEvent, QPen, QPixmap
-from PySide6.QtWidgets import QHBoxLayout, QLabel, QPushButton, QSizePolicy, QToolButton, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QLabel, QPushButton, QSizePolicy, QToolButton, QWidget
 
 from workbench.core.runs.events import Evaluated, Event, Failed, Finished, Profiled, Started, Trouble
 from workbench.core.runs.run import Run
@@ -15,6 +15,7 @@ from workbench.ui.text import formatting, run_texts
 from workbench.ui.text.run_texts import comparison_text
 from workbench.ui.training.curve_legend import CurveExport, CurveLegend
 from workbench.ui.training.plot_definitions import COMPARED_COLORS, COMPARED_LINES
+from workbench.ui.widgets.box_layouts import in_column, in_row
 from workbench.ui.widgets.text_labels import ElidedLabel, IconLabel
 from workbench.ui.widgets.theme import ThemeManager
 
@@ -95,29 +96,15 @@ class RunDashboard(QWidget):
         self.hint = QLabel(alignment=Qt.AlignmentFlag.AlignCenter, wordWrap=True, objectName="muted")
         self.legend, self.compared = CurveLegend(style), ComparedRuns(style, run_list)
         self.files = CurveExport(self, monitor, run_list)
-        self._row = QHBoxLayout()
-        self._row.setSpacing(8)
-        self._row.addWidget(self.legend)
-        column = QVBoxLayout(self)
-        column.setContentsMargins(0, 0, 0, 0)
-        column.setSpacing(2)
-        line = QHBoxLayout()
-        line.setContentsMargins(8, 0, 0, 0)
-        line.setSpacing(8)
-        line.addWidget(self.icon)
-        line.addWidget(self.status, 1)
-        column.addLayout(line)
+        self._row = in_row(self.legend, spacing=8)
+        line = in_row(self.icon, (self.status, 1), margins=(8, 0, 0, 0), spacing=8)
         self.first_steps = QPushButton(self.tr("First steps"))
         self.introduction = QWidget()
-        empty = QVBoxLayout(self.introduction)
-        empty.setSpacing(10)
-        empty.addStretch(1)
-        empty.addWidget(self.hint)
+        empty = in_column(1, self.hint, owner=self.introduction, spacing=10)
         empty.addWidget(self.first_steps, 0, Qt.AlignmentFlag.AlignHCenter)
         empty.addStretch(1)
-        column.addWidget(self.introduction, 1)
-        column.addLayout(self._row, 1)
-        column.addWidget(self.compared)
+        items = line, (self.introduction, 1), (self._row, 1), self.compared
+        in_column(*items, owner=self, margins=0, spacing=2)
         self._live = self._health_hidden = False
         self._news = False  # the run is followed live, or has just ended
         self._ending = ""  # text of the ending
@@ -293,9 +280,7 @@ class ComparedRuns(QWidget):
     def __init__(self, style: ThemeManager, run_list: RunList) -> None:
         super().__init__()
         self._style, self._run_list = style, run_list
-        self._column = QVBoxLayout(self)
-        self._column.setContentsMargins(8, 0, 0, 2)
-        self._column.setSpacing(0)
+        self._column = in_column(owner=self, margins=(8, 0, 0, 2), spacing=0)
         self.lines: list[ElidedLabel] = []
         run_list.compared_changed.connect(self._fill)
         style.changed.connect(self._fill)
@@ -309,9 +294,6 @@ class ComparedRuns(QWidget):
             place = number % len(COMPARED_COLORS)
             color = self._style.theme.color(COMPARED_COLORS[place])
             entry = QWidget()
-            row = QHBoxLayout(entry)
-            row.setContentsMargins(0, 0, 0, 0)
-            row.setSpacing(6)
             name = QLabel(formatting.run_name(other.run))
             name.setStyleSheet(f"color: {color.name()}; font-weight: 600;")
             sample = QLabel()
@@ -324,10 +306,7 @@ class ComparedRuns(QWidget):
             remove.setToolTip(self.tr("Remove from comparison"))
             remove.setAccessibleName(remove.toolTip())
             remove.clicked.connect(lambda _=False, run=other.run: self._remove(run))
-            row.addWidget(sample)
-            row.addWidget(name)
-            row.addWidget(line, 1)
-            row.addWidget(remove)
+            in_row(sample, name, (line, 1), remove, owner=entry, margins=0, spacing=6)
             self._column.addWidget(entry)
             self.lines.append(line)
         self.setVisible(bool(self.lines))

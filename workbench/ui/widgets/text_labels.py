@@ -105,12 +105,22 @@ def fit_height(window: QWidget) -> None:
 
 
 class CollapsibleSection(QWidget):
-    """Heading above `body` with an optional small button at its end; stores the folded state."""
+    """Heading above `body` with an optional small button at its end; stores the folded state.
+
+    expanded: until the user folds or unfolds it.
+    """
 
     toggled = Signal(bool)
 
     def __init__(
-        self, name: str, title: str, body: QWidget, style: ThemeManager, button: QWidget | None = None
+        self,
+        name: str,
+        title: str,
+        body: QWidget,
+        style: ThemeManager,
+        button: QWidget | None = None,
+        *,
+        expanded: bool = True,
     ) -> None:
         super().__init__()
         self._name, self._style, self.body = name, style, body
@@ -122,7 +132,7 @@ class CollapsibleSection(QWidget):
         if button is not None:
             top.addWidget(button)
         in_column(top, body, owner=self, margins=(8, 4, 8, 4), spacing=4)
-        self.heading.setChecked(QSettings().value(f"sections/{name}", True, bool))
+        self.heading.setChecked(QSettings().value(f"sections/{name}", expanded, bool))
         body.setVisible(self.heading.isChecked())
         self.heading.toggled.connect(self._fold)
         self._update_icon()
