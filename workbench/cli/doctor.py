@@ -26,6 +26,7 @@ from workbench.cli.verb_runner import Console, WrongUse
 from workbench.core import plugins
 from workbench.core.runs import pip_commands
 from workbench.core.runs.captured_program import run_captured
+from workbench.core.runs.export_options import load_layouts
 from workbench.core.runs.launch import code_command, is_frozen
 from workbench.core.runs.pip_commands import (
     command_line,
@@ -35,6 +36,7 @@ from workbench.core.runs.pip_commands import (
     requirement,
     trains_here,
 )
+from workbench.core.window_libraries import PACKAGES
 from workbench.inference import visual_cpp
 from workbench.inference.cpu_environment import cores, cpu_environment
 from workbench.inference.engines.registry import KINDS, cannot_make
@@ -62,6 +64,7 @@ _PACKAGES = {
     "pynvml": "nvidia-ml-py",
 }
 # Print the number of font families, and of those with Chinese characters.
+_MISSING_LIBRARIES = "from workbench.core.window_libraries import missing_libraries; print(missing_libraries())"
 _COUNT_FONTS = """
 from PySide6.QtGui import QFontDatabase, QGuiApplication
 app = QGuiApplication([])
@@ -78,10 +81,6 @@ _ENABLE_LONG_PATHS = rf'reg add "HKLM\{_FILE_SYSTEM}" /v LongPathsEnabled /t REG
 _LONGEST = 259  # characters of a path without the setting
 _IN_PACKAGES = 155  # characters of the longest path inside the installed packages (PySide6, PaddlePaddle)
 _IN_PROJECT = 120  # characters below the folder of the projects: folder of the project, of the export, and its files
-QT_LIBRARIES = (
-    "libegl1 libgl1 libxkbcommon-x11-0 libxcb-cursor0 libxcb-icccm4 libxcb-keysyms1 libxcb-shape0 libdbus-1-3 "
-    "libfontconfig1"
-)
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -236,14 +235,19 @@ def check_window(machine: Machine) -> CheckResult:
         return CheckResult("PySide6 6.12.0 crashes on this version of Python", fix)
     if machine.quick or is_frozen():
         return CheckResult(f"PySide6 {number or 'built in'}")
+    system = f"sudo apt-get install -y {' '.join(PACKAGES.values())}" if sys.platform.startswith("linux") else ""
     output = run_captured(code_command("import PySide6.QtWidgets"), seconds=120)
     if output.returncode != 0:
         why = output.last_line or "it crashed"
-        system = f"sudo apt-get install -y {QT_LIBRARIES}" if sys.platform.startswith("linux") else ""
         fix = system if ".so" in why and system else pip("install", "--force-reinstall", "PySide6-Essentials")
         return CheckResult(f"PySide6 {number} cannot be loaded: {why}", fix)
+    missing = run_captured(code_command(_MISSING_LIBRARIES), seconds=60).stdout.strip()
     display = sys.platform != "linux" or os.environ.get("DISPLAY") or os.environ.get("WAYLAND_DISPLAY")
+    if missing and display:
+        problem, _, fix = missing.partition(". Install with: ")
+        return CheckResult(f"PySide6 {number} cannot show a window: {problem}", fix or system)
     note = "" if display else "; no display found, only the command line can be used"
+    note += f"; for a window: {missing}" if missing else ""
     return CheckResult(f"PySide6 {number}{note}")
 
 
@@ -341,8 +345,9 @@ def _read_registry(path: str, name: str) -> object:
 
 def _plugins(_: Machine) -> CheckResult:
     """Load the tables that plug-ins extend, and name those that are used and those that are left out."""
-    for module in ("core.project.exporting", "cli.sinks.result_outputs", "core.runs.export_options"):
+    for module in ("core.project.exporting", "cli.sinks.result_outputs"):
         import_module(f"workbench.{module}")
+    load_layouts()
     plugins.plugins("workbench.labelers", callable)
     names = ", ".join(f"{name} ({group})" for group, name in plugins.used) or "none"
     wrong = "; ".join(f"{name} ({group}): {why}" for (group, name), why in plugins.left_out.items())

@@ -15,6 +15,7 @@ from workbench.core.runs.events import Event, Progress, Trouble
 from workbench.core.runs.export_options import FORMATS, LAYOUTS, ExportOptions, add_export_arguments, check_line_shape
 from workbench.core.runs.run import Run, find_run
 from workbench.core.runs.training_process import export_run
+from workbench.inference.verdict_rule import UNSURE
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -120,7 +121,8 @@ def point_text(point: dict[str, Any]) -> str:
     if rule is not None:
         bad = rule["bad"] or "their class"
         reached = f"an anomaly score above {rule['mass']:g}" if rule["kind"] == "mass" else "a region at its limit"
-        where += f"; images with {reached} are {bad}, others {rule['good']}"
+        band = rule["unsure"] is not None and f"{UNSURE} above an anomaly score of {rule['unsure']:g}, else "
+        where += f"; images with {reached} are {bad}, others {band or ''}{rule['good']}"
     return f"operating point, {by}{on}: {where}"
 
 

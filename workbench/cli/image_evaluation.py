@@ -28,7 +28,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="RULE",
         help="rule for images of a UNet run to evaluate instead of the one in use: budget=5 (false alarms in 100 good "
         "images), cost=10 (least cost, if a missed defective image costs 10 false alarms), mass=120 (anomaly score "
-        "in pixels), region=CLASS:area=200:probability=0.9,... (area in pixels, or mm2 with the unit), or none",
+        "in pixels), region=CLASS:area=200:probability=0.9,... (area in pixels, or mm2 with the unit), or none; "
+        "with ,unsure=20 other images with an anomaly score above 20 are unsure",
     )
     group.add_argument(
         "--verdict-names",
@@ -64,8 +65,10 @@ def parse_choice(text: str, names: str | None, settings: ModelSettings) -> RuleC
         return None
     by, _, value = text.partition("=")
     good, _, bad = (names or f"{GOOD},{BAD}").partition(",")
-    verdicts = {"good": good, "bad": "" if bad == BY_CLASS else bad or BAD}
+    verdicts: dict[str, Any] = {"good": good, "bad": "" if bad == BY_CLASS else bad or BAD}
+    value, _, unsure = value.partition(",unsure=")
     try:
+        verdicts["unsure"] = float(unsure) if unsure else None
         if by == "region":
             return RuleChoice("region", 0.0, tuple(_limit(entry, settings) for entry in value.split(",")), **verdicts)
         if by not in ("budget", "cost", "mass"):
@@ -190,9 +193,10 @@ def _interval_text(result: Mapping[str, Any], key: str, form: Callable[[Sequence
 
 def choice_text(choice: Mapping[str, Any]) -> str:
     """Format a choice of a rule."""
+    band = f", unsure above {choice['unsure']:g}" if choice["unsure"] is not None else ""
     return {
         "budget": f"at most {choice['value']:g} false alarms in 100 good images",
         "cost": f"a missed defective image costs {choice['value']:g} false alarms",
         "mass": f"anomaly score above {choice['value']:g}",
         "region": "by region",
-    }[choice["by"]]
+    }[choice["by"]] + band

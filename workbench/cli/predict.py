@@ -36,7 +36,7 @@ from workbench.inference.batch.results_folder import (
 from workbench.inference.batch.results_log import ResultsLogError, ignored_lines, model_fingerprint
 from workbench.inference.cpu_environment import keep_freed_memory
 from workbench.inference.predictor import Prediction
-from workbench.inference.verdict_rule import result_text
+from workbench.inference.verdict_rule import ResultsSummary, result_text
 
 _SHOWN = 20
 
@@ -262,7 +262,7 @@ def _batch(
         raise StoppedEarly(done=len(report["pictures"]), total=len(sources), path=options.out)
     if not report["pictures"]:
         raise problems.NothingToPredict(path=report["skipped"][-1]["path"], why=report["skipped"][-1]["why"])
-    _print_report(report, options.out, console)
+    _print_report(report, results.summary(), options.out, console)
     return {**report, "out": options.out.absolute()}
 
 
@@ -290,7 +290,7 @@ def _watch(
     return {"stopped": True, **count, "out": options.out.absolute()}
 
 
-def _print_report(report: dict[str, Any], out: Path, console: Console) -> None:
+def _print_report(report: dict[str, Any], summary: ResultsSummary, out: Path, console: Console) -> None:
     for entry in report["pictures"][:_SHOWN]:
         console.line(f"{entry['path']}: {_summary(entry)}")
     if len(report["pictures"]) > _SHOWN:
@@ -299,6 +299,7 @@ def _print_report(report: dict[str, Any], out: Path, console: Console) -> None:
     if unlike:
         console.note(unlike)
     skipped = f", {len(report['skipped'])} skipped" if report["skipped"] else ""
+    console.line(f"{summary}.")
     console.line(f"{counted(len(report['pictures']), 'image')}{skipped}. Results are in {out}.")
 
 

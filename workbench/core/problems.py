@@ -52,6 +52,22 @@ class ForeignProject(NotAProject):
     advice = "Choose another folder, or create a project elsewhere and import this folder."
 
 
+class AreaUnusable(Problem):
+    message = "The inspection area in {path} cannot be used: {why}."
+    advice = "Draw it in the window, or correct the file: width, height, and polygons with their points."
+
+
+class AreaLeavesDefects(Problem):
+    message = (
+        "{n} labeled {n:defect lies|defects lie} outside of this inspection area, and {m} {m:is|are} cut by its edge, "
+        "on {images} {images:image|images}."
+    )
+    advice = (
+        "Enlarge the area. Use it all the same with --force: these labels then count neither in training nor in "
+        "metrics."
+    )
+
+
 class ProjectExists(Problem):
     message = "{path} already holds a project."
     advice = "Open it, or choose an empty folder."

@@ -125,6 +125,7 @@ def project_statistics(
             labels["resnet"][key] = note, verdict_item(key, note, size)
             if mask is not None and data is not None:
                 _add_mask(result, by_id, key, mask)
+                mask = annotation.ignore_outside(project, key, mask)
                 labels["unet"][key] = note, segmentation_item(key, note, mask, data)
         if progress is not None:
             progress(number, len(keys))

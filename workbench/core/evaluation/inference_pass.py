@@ -222,7 +222,7 @@ class InferencePass:
 
         def predict(item: Item) -> None:
             size, patches, took = self._patches(item.key, cancelled)
-            truth = annotation.load_mask(self._project, item.key, size)
+            truth = annotation.load_truth(self._project, item.key, size)
             path = self._project.mask_path(item.key)
             if truth is None:
                 raise MaskBroken(path=str(path), why=Message("file.gone"))
@@ -260,7 +260,7 @@ class InferencePass:
         image = read(path)
         if self._predictor is None:
             self._predictor = open_predictor(self._run.best, engine="onnx")
-        result = self._predictor.predict(image, cancelled=cancelled, keep_probabilities=True)
+        result = self._predictor.predict(image, name=key, cancelled=cancelled, keep_probabilities=True)
         assert result.class_scores is not None
         size = (image.shape[1], image.shape[0])
         patches = cut_patches(result.class_scores, self._min_probability)

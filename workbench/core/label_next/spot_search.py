@@ -124,7 +124,7 @@ class SpotSearch:
         features, mask = self._features(key), None
         if features is not None:
             try:
-                mask = annotation.load_mask(self._project, key, (features.width, features.height))
+                mask = annotation.load_truth(self._project, key, (features.width, features.height))
             except Problem:
                 mask = None
         painted = np.zeros((1, 1), bool) if mask is None else (mask > 0) & (mask < DONT_CARE)

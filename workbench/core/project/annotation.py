@@ -27,6 +27,7 @@ from workbench.core.project.label_transaction import Kind, KnownFiles
 from workbench.core.project.project import BACKGROUND, DONT_CARE, MAX_CLASS_ID, NOT_LABELED, ClassInfo, Project
 from workbench.core.project.sources import walk
 from workbench.core.stored_model import StoredModel
+from workbench.inference.inspection_area import area_of
 from workbench.inference.io import file_access, image_io
 from workbench.inference.io.file_access import open_regular, read_regular
 from workbench.inference.io.opencv import cv2
@@ -212,6 +213,22 @@ def load_mask(
     except FileNotFoundError:
         return None
     check_ids(mask, path, project.classes)
+    return mask
+
+
+def load_truth(
+    project: Project, key: str, size: tuple[int, int] | None = None, *, data: bytes | None = None
+) -> np.ndarray | None:
+    """Return the mask for training and evaluation: as `load_mask`, and ignored outside of the inspection area."""
+    mask = load_mask(project, key, size, data=data)
+    return None if mask is None else ignore_outside(project, key, mask)
+
+
+def ignore_outside(project: Project, key: str, mask: np.ndarray) -> np.ndarray:
+    """Set the pixels of a mask, uint8 (H, W), outside of the inspection area to DONT_CARE, in place, and return it."""
+    area = area_of(project.file.inspection_areas, key)
+    if area is not None:
+        mask[~area.inside(mask.shape)] = DONT_CARE
     return mask
 
 

@@ -24,7 +24,7 @@ from workbench.core.project.formats.base import (
     Refusal,
     is_good,
 )
-from workbench.core.project.formats.mask_pairing import is_in_mask_folder
+from workbench.core.project.formats.mask_names import is_in_mask_folder
 from workbench.core.project.formats.text_files import is_text_encoding
 from workbench.core.project.plausibility import Concern
 

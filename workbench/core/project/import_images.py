@@ -27,10 +27,9 @@ from workbench.core.project.formats.base import (
     without_suffix,
 )
 from workbench.core.project.project import BACKGROUND, DONT_CARE, ClassInfo, Project, matching_class
-from workbench.core.project.shared_keys import own_key
+from workbench.core.project.shared_keys import NewKeys, own_key
 from workbench.core.project.sources import Source
-from workbench.core.project.storage import inside, same_content
-from workbench.core.text_patterns import numbered_names
+from workbench.core.project.storage import same_content
 from workbench.inference.io.image_io import ReadError, decode_image
 from workbench.inference.io.opencv import cv2
 
@@ -64,7 +63,7 @@ class ImportImages:
         self._by_key: dict[str, ImportImage] = {}
         self._by_path: dict[str, list[ImportImage]] = defaultdict(list)
         self._by_stem: dict[str, list[ImportImage]] = defaultdict(list)
-        self._new_keys: dict[str, ImportImage] = {}
+        self._new_keys = NewKeys(project.root)
         self._embedded: dict[Path, ImportImage] = {}  # by label file
         for listed in [*project.file.sources, *([source] if source is not None else [])]:
             for key, file in _listed_files(project, listed).items():
@@ -111,7 +110,6 @@ class ImportImages:
             image = self._new_image(path, without_suffix(entry.key) + suffix)
         if image.new:
             image = replace(image, file=entry.label, embedded=data)
-            self._new_keys[image.key.casefold()] = ImportImage(image.key, entry.label, True)
             self._embedded[entry.label] = ImportImage(image.key, self._project.image_path(image.key))
         return image
 
@@ -124,16 +122,9 @@ class ImportImages:
         exact = [image for image in copies if image.key == key]
         if exact or len(copies) == 1:
             return (exact or copies)[0]  # copied into the project before, maybe into another folder
-        for candidate in numbered_names(stem, suffix):
-            target = inside(self._project.root / "pictures", candidate)
-            if target.exists():
-                if same_content(target, path):
-                    return ImportImage(candidate, target)
-            elif candidate.casefold() not in self._new_keys:
-                image = ImportImage(candidate, path, True, renamed=candidate != key)
-                self._new_keys[candidate.casefold()] = image
-                return image
-        raise AssertionError("numbered names never end")
+        candidate, new = self._new_keys.add(path, key)
+        target = path if new else self._project.image_path(candidate)
+        return ImportImage(candidate, target, new, renamed=new and candidate != key)
 
 
 def check_length(key: str) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -131,9 +132,7 @@ class _Collector:
         label = read.label
         if label is None or label.mask is None:
             return
-        boxes: dict[int, int] = {}
-        for id, _ in label.boxes:
-            boxes[id] = boxes.get(id, 0) + 1
+        boxes = Counter(id for id, _ in label.boxes)
         regions = {id: count_regions(label.mask, id) for id in annotation.ids_in(label.mask) if 0 < id <= MAX_CLASS_ID}
         for id in sorted(regions.keys() | boxes.keys()):
             if id not in label.names:
@@ -142,7 +141,7 @@ class _Collector:
             entry = self.classes.setdefault(name, PlannedClass(name, None, False))
             entry.images += 1
             entry.regions += regions.get(id, 0)
-            entry.boxes += boxes.get(id, 0)
+            entry.boxes += boxes[id]
         if len(self.previews) < PREVIEWS and (regions or boxes):
             for id, rect in label.boxes:
                 part = label.mask[rect.slices]

@@ -7,7 +7,6 @@ journal of imports, as one step that can be undone.
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -31,8 +30,7 @@ from workbench.core.project.grouping import FileTable
 from workbench.core.project.import_account import Ledger, Tally
 from workbench.core.project.import_journal import ImportJournal
 from workbench.core.project.project import ClassInfo, Project, matching_class
-from workbench.core.project.storage import inside, same_content
-from workbench.core.text_patterns import numbered_names
+from workbench.core.project.shared_keys import NewKeys
 from workbench.inference.io.file_access import remove_file
 
 Keep = Literal["mine", "theirs", "newer"]
@@ -144,7 +142,7 @@ class _Merge:
         self.project, self.other, self.keep, self.writer = project, other, keep, writer
         self.added: list[ClassInfo] = []
         self.report = MergeReport()
-        self._new_keys: set[str] = set()
+        self._new_keys = NewKeys(project.root)
         self.ids: dict[int, int] = {}  # of the classes, by id in the other project
         self._keys = set(project.images())
         self._files = FileTable(project, sorted(self._keys))
@@ -197,7 +195,7 @@ class _Merge:
             if path is None:
                 self.report.skipped.append((key, Message("merge.no_image")))
                 return
-            mine, is_new = self._new_key(path, _own_key(key))
+            mine, is_new = self._new_keys.add(path, _own_key(key))
             self.report.copied += 1
             if self.writer is not None and is_new:
                 self.writer.add(mine, self.added, image=path)
@@ -229,19 +227,6 @@ class _Merge:
         except OSError as error:
             raise ImageBroken(path=str(path), why=Message.of(error)) from error
         return next((name for name in (key, own) if name in same), same[0] if same else None)
-
-    def _new_key(self, path: Path, key: str) -> tuple[str, bool]:
-        """Return the key of a new image, numbered if it is used, and False if its file is there already."""
-        stem, suffix = os.path.splitext(key)
-        for candidate in numbered_names(stem, suffix):
-            target = inside(self.project.root / "pictures", candidate)
-            if target.exists():
-                if same_content(target, path):
-                    return candidate, False
-            elif candidate.casefold() not in self._new_keys:
-                self._new_keys.add(candidate.casefold())
-                return candidate, True
-        raise AssertionError("numbered names never end")
 
     def _resolve(self, key: str, ours: ProjectLabel, theirs: ProjectLabel) -> None:
         newer = "theirs" if theirs.last_change() > ours.last_change() else "mine"

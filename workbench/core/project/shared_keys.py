@@ -6,12 +6,13 @@ and labels keep the keys of the source's images, with which these were shown.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
 from pathlib import Path
 
 from workbench.core.problems import KeysSeparated, LabelsAmbiguous, Problem
 from workbench.core.project.sources import Source, walk
-from workbench.core.project.storage import LABEL_FILES, inside, move_file
+from workbench.core.project.storage import LABEL_FILES, inside, move_file, same_content
 from workbench.core.text_patterns import numbered_names
 
 _SHOWN = 5  # images named in a message
@@ -25,6 +26,27 @@ def source_prefixes(sources: Sequence[Source]) -> tuple[str, ...]:
 def own_key(sources: Sequence[Source], key: str) -> str:
     """Return the key for a new image in `pictures/`: `key`, without "@" if it would be that of another source."""
     return key.lstrip("@") if key.startswith(source_prefixes(sources)) else key
+
+
+class NewKeys:
+    """Keys of images that are copied into `pictures/`, all different; also in case, if its file system ignores it."""
+
+    def __init__(self, root: Path) -> None:
+        self._folder = root / "pictures"
+        self._folded = str.casefold if (root / "PROJECT.JSON").exists() else str
+        self._used: set[str] = set()
+
+    def add(self, path: Path, key: str) -> tuple[str, bool]:
+        """Return the key of an image file, numbered if another has it, and False if the file is there already."""
+        for candidate in numbered_names(*os.path.splitext(key)):
+            target = inside(self._folder, candidate)
+            if target.exists():
+                if same_content(target, path):
+                    return candidate, False
+            elif self._folded(candidate) not in self._used:
+                self._used.add(self._folded(candidate))
+                return candidate, True
+        raise AssertionError("numbered names never end")
 
 
 def shared_sources(root: Path, sources: Sequence[Source]) -> list[Source]:

@@ -23,7 +23,7 @@ from workbench.core import problems
 from workbench.core.images.image_files import image_size, read
 from workbench.core.messages import Message, MessageModel, Text, join
 from workbench.core.project import annotation
-from workbench.core.project.annotation import has_label_files, ids_in, load_mask
+from workbench.core.project.annotation import has_label_files, ids_in, load_truth
 from workbench.core.project.grouping import group
 from workbench.core.project.label_transaction import SaveRecords
 from workbench.core.project.project import DONT_CARE, MAX_CLASS_ID, NOT_LABELED, ClassInfo, Project
@@ -38,6 +38,7 @@ from workbench.core.runs.held_out import (
 )
 from workbench.core.stored_model import StoredModel
 from workbench.core.text_patterns import as_text, is_text
+from workbench.inference.inspection_area import InspectionArea
 from workbench.inference.io.opencv import cv2
 
 LabelKind = Literal["unet", "resnet"]  # what is learned from: masks, or verdicts
@@ -68,6 +69,7 @@ class Dataset(MessageModel):
     joined: list[AddedImage] = []  # added since then, in order
     skipped: list[SkippedImage] = []
     gap: list[str] = []  # keys of labeled images that adjoin validation/test images in their series, and are not used
+    inspection_areas: list[InspectionArea] = []
     held_out_note: Text = ""  # empty if enough images are held out
 
     @property
@@ -98,6 +100,7 @@ class Dataset(MessageModel):
     def held_out_hash(self) -> str:
         """Hash of the validation/test images and their labels; runs with equal hashes have comparable metrics."""
         lines = sorted(f"{i.key} {i.split} {i.mask_hash} {i.verdict}" for i in self.items if i.split != "train")
+        lines += map(repr, self.inspection_areas)
         return hashlib.sha256("\n".join(lines).encode()).hexdigest()[:16]
 
 
@@ -117,7 +120,8 @@ def collect(
     keys = project.images()
     if not keys:
         raise problems.NoImages()
-    dataset = Dataset(model=model, classes=project.classes if model == "unet" else [])
+    areas = project.file.inspection_areas
+    dataset = Dataset(model=model, classes=project.classes if model == "unet" else [], inspection_areas=areas)
     notes = add_items(dataset, project, keys, labels or {})
     if model == "resnet":
         found = Counter(item.verdict for item in dataset.items)
@@ -134,6 +138,9 @@ def collect(
         raise problems.TooFewLabels(found=len(dataset.items))
     if model == "unet" and not any(item.classes for item in dataset.items):
         raise problems.OnlyBackground()
+    # A class that was never painted would be an output without an example: it marks at random.
+    painted = {id for item in dataset.items for id in item.classes}
+    dataset.classes = [info for info in dataset.classes if info.id in painted]
     group(project, dataset.items, notes)
     split_by_part(project, dataset.items, notes, set(trained_keys))
     gap = border_images(project, dataset.items, {*trained_keys, *(key for key, note in notes.items() if note.pin)})
@@ -208,7 +215,7 @@ def _segmentation_item(project: Project, key: str, note: annotation.Note) -> Ite
     if data is None:
         return None
     size = image_size(project.image_path(key))
-    mask = annotation.load_mask(project, key, size, data=data)
+    mask = annotation.load_truth(project, key, size, data=data)
     assert mask is not None
     return segmentation_item(key, note, mask, data)
 
@@ -410,7 +417,7 @@ def defect_thickness(project: Project, items: list[Item]) -> float | None:
     found: list[float] = []
     for item in items[:: max(1, len(items) // _SAMPLE)][:_SAMPLE]:
         try:
-            mask = load_mask(project, item.key)
+            mask = load_truth(project, item.key)
         except problems.Problem:
             continue
         for id in ids_in(mask) if mask is not None else ():

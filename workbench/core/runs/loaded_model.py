@@ -33,13 +33,16 @@ class LoadedModel:
     def __repr__(self) -> str:
         return f"<LoadedModel {self.settings.name!r} from {str(self.path)!r}>"
 
-    def predict(self, image: np.ndarray | Path | str, *, keep_probabilities: bool = False) -> Prediction:
+    def predict(
+        self, image: np.ndarray | Path | str, *, name: str = "", keep_probabilities: bool = False
+    ) -> Prediction:
         """Return the prediction for an image file, or an image as stored, (H, W) or (H, W, 3) RGB; uint8, uint16 or
         float32 (0..1).
 
         A segmentation gives mask, uint8 (H, W) class ids; scores; regions, each with class, box, area and score; and a
         verdict by the rule of the model. A classification gives verdict and probabilities. keep_probabilities: include
-        class_scores, uint8 (classes, H, W). Raises ImageBroken, UnusableArray, ModelUnusable.
+        class_scores, uint8 (classes, H, W). name: of the image with its folders and `/`, by which its inspection area
+        is chosen. Raises ImageBroken, UnusableArray, ModelUnusable.
         """
         if isinstance(image, (Path, str)):
             image = image_files.read(Path(image))
@@ -47,7 +50,7 @@ class LoadedModel:
         if not supported or 0 in image.shape or not (image.ndim == 2 or image.ndim == 3 and image.shape[2] == 3):
             raise UnusableArray(shape=image.shape, dtype=image.dtype)
         with as_problems(self.path):
-            return self._predictor.predict(image, keep_probabilities=keep_probabilities)
+            return self._predictor.predict(image, name=name, keep_probabilities=keep_probabilities)
 
 
 def load_model(model: Run | Path | str, project_root: Path | None, threads: int | None) -> LoadedModel:

@@ -49,8 +49,10 @@ class Sample:
 
     @property
     def class_map(self) -> np.ndarray | None:
-        """Class ids, uint8 (H, W): 0 background, 254 ignored, 255 not labeled. None if the image has no mask."""
-        return annotation.load_mask(self.project.files, self.key, image_files.image_size(self.path))
+        """Class ids, uint8 (H, W): 0 background, 254 ignored, also outside of the inspection area, 255 not
+        labeled. None if the image has no mask.
+        """
+        return annotation.load_truth(self.project.files, self.key, image_files.image_size(self.path))
 
     @property
     def verdict(self) -> str | None:

@@ -33,7 +33,7 @@ from ..model_settings import ModelSettings
 from ..overlay_drawing import overlay, overlay_bands
 from ..predictor import Prediction, PredictionCancelled, Predictor
 from ..text_safety import SUFFIX, csv_metadata, csv_rows, csv_table
-from ..verdict_rule import reason_text, unlike_text
+from ..verdict_rule import GOOD, ResultsSummary, reason_text, unlike_text
 from .input_paths import InputSource, OutputNames, SkippedInput, output_names
 from .results_log import ResultsLog, file_state, is_result
 from .stay_awake import stay_awake
@@ -311,7 +311,9 @@ class ResultsFolder:
             why = f"the file cannot be opened ({file_access.reason(error)})"
             return self._skip(source, why, state) if give_up else (None, why)
         try:
-            result = self.predictor.predict(image, progress=on_tile, cancelled=cancelled)
+            result = self.predictor.predict(
+                image, name=source.relative.as_posix(), progress=on_tile, cancelled=cancelled
+            )
         except EngineError as error:
             return self._skip(source, str(error).rstrip("."), state)
         except MemoryError:
@@ -346,6 +348,12 @@ class ResultsFolder:
         """Return the number of images with results and the number of skipped ones."""
         done = sum(bool(entry.name) for entry in self._log.done.values())
         return done, len(self._log.done) - done + len(self._skipped)
+
+    def summary(self) -> ResultsSummary:
+        """Return the summary of all images with results, those of an earlier run included."""
+        rule = self.predictor.settings.verdict_rule
+        good = None if self.predictor.settings.task == "classification" else GOOD if rule is None else rule.good
+        return ResultsSummary.of((entry for entry in self._log.entries() if "why" not in entry), good)
 
     def report(self) -> dict[str, Any]:
         """Return the content of results.json, with paths of masks and overlays prefixed by `out`.

@@ -8,14 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from PySide6.QtCore import QSize, Qt, Signal
-from PySide6.QtWidgets import (
-    QDialog,
-    QLabel,
-    QProgressBar,
-    QPushButton,
-    QStackedWidget,
-    QWidget,
-)
+from PySide6.QtWidgets import QDialog, QLabel, QProgressBar, QPushButton, QStackedWidget, QWidget
 
 from workbench.core.problems import Problem
 from workbench.core.project.formats.yolo import need_dataset_trust
@@ -83,8 +76,8 @@ class ImportDialog(QDialog):
         self._pages.addWidget(self.preview)
         self._pages.addWidget(self.result)
         buttons = in_row(self.images_only, self.undo_button, 1, self.close_button, self.import_button, spacing=8)
-        items = self.files, (self._pages, 1), self.bar, self.status, buttons
-        in_column(*items, owner=self, margins=(22, 18, 22, 16), spacing=10)
+        parts = (self.files, (self._pages, 1), self.bar, self.status, buttons)
+        in_column(*parts, owner=self, margins=(22, 18, 22, 16), spacing=10)
 
     def _connect(self) -> None:
         job = self._job

@@ -6,22 +6,14 @@ from collections.abc import Mapping
 from typing import Any
 
 from PySide6.QtCore import QMargins, Qt, Signal
-from PySide6.QtWidgets import (
-    QCheckBox,
-    QComboBox,
-    QGridLayout,
-    QLabel,
-    QLineEdit,
-    QSpinBox,
-    QWidget,
-)
+from PySide6.QtWidgets import QCheckBox, QComboBox, QGridLayout, QLabel, QLineEdit, QSpinBox, QWidget
 
 from workbench.core.project.formats import FORMATS
 from workbench.core.project.import_plan import ImportPlan
 from workbench.core.text_patterns import fill
 from workbench.ui.text.formatting import listed, number
 from workbench.ui.text.settings_texts import format_title, format_with_count
-from workbench.ui.widgets.box_layouts import Gap, in_column, in_row
+from workbench.ui.widgets.box_layouts import Gap, Item, in_column, in_row
 from workbench.ui.widgets.text_labels import ElidedLabel, align_text
 
 
@@ -105,12 +97,12 @@ class ImportOptionsRow(QWidget):
             Gap(10),
             _label(self.tr("One &class for all masks"), self.class_name),
             self.class_name,
-            QWidget(),
+            1,
         )
-        self._encoding_row = _row(_label(self.tr("&Encoding"), self.encoding), self.encoding, self._examples)
+        self._encoding_row = _row(_label(self.tr("&Encoding"), self.encoding), self.encoding, (self._examples, 1))
         self._encoding_row.hide()
         self.format_row = QWidget()
-        first = _row(_label(self.tr("F&ormat"), self.format), self.format, self._also)
+        first = _row(_label(self.tr("F&ormat"), self.format), self.format, (self._also, 1))
         in_column(first, self._mask_row, self._encoding_row, owner=self.format_row, margins=0, spacing=6)
 
     def forget_files(self) -> None:
@@ -222,10 +214,9 @@ class ImportOptionsRow(QWidget):
         self._mask_row.setVisible(self._masks_chosen())
 
 
-def _row(*items: QWidget | Gap) -> QWidget:
-    """Return items side by side, of which the last one takes the remaining width."""
+def _row(*items: Item) -> QWidget:
     row = QWidget()
-    in_row(*items[:-1], (items[-1], 1), owner=row, margins=0, spacing=12)
+    in_row(*items, owner=row, margins=0, spacing=12)
     return row
 
 

@@ -26,7 +26,6 @@ from PySide6.QtWidgets import (
     QSplitter,
     QTableWidget,
     QTableWidgetItem,
-    QVBoxLayout,
     QWidget,
 )
 
@@ -36,11 +35,12 @@ from workbench.core.project.plausibility import Concern
 from workbench.core.project.project import DONT_CARE, PALETTE, Project, matching_class
 from workbench.core.text_patterns import fill
 from workbench.ui.label_files.import_options import ImportOptionsRow
-from workbench.ui.label_files.import_report import AccountBox, SkippedList, set_up_rows
+from workbench.ui.label_files.import_report import AccountBox, SkippedList, warning_row
 from workbench.ui.label_files.path_choices import MissingImages
 from workbench.ui.text.formatting import capitalized, number, translate_message
-from workbench.ui.widgets.box_layouts import in_column
-from workbench.ui.widgets.text_labels import IconLabel, text_scale
+from workbench.ui.widgets.box_layouts import Gap, add_items, in_column, in_row
+from workbench.ui.widgets.item_views import show_as_rows
+from workbench.ui.widgets.text_labels import text_scale
 from workbench.ui.widgets.theme import ThemeManager
 
 _OPACITY = 0.55
@@ -76,8 +76,9 @@ class ImportPreview(QWidget):
         splitter.addWidget(self.mapping)
         splitter.addWidget(self.previews)
         splitter.setSizes([560, 340])
-        items = self.account, self.question, self.concerns, self.options.format_row, self.summary, (splitter, 1)
-        in_column(*items, self.options, self.missing, self.skipped, owner=self, margins=0, spacing=10)
+        above = (self.account, self.question, self.concerns, self.options.format_row, self.summary)
+        below = (self.options, self.missing, self.skipped)
+        in_column(*above, (splitter, 1), *below, owner=self, margins=0, spacing=10)
         self.mapping.changed.connect(self._show_previews)
         self.question.answered.connect(self.options.answer)
         self.concerns.invert_requested.connect(self.options.invert_masks)
@@ -224,7 +225,7 @@ class MaskQuestion(QWidget):
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self.buttons: dict[str, QRadioButton] = {}
-        self._title = QLabel(self.tr("What are these masks? They are not imported before you choose."), wordWrap=True)
+        title = QLabel(self.tr("What are these masks? They are not imported before you choose."), wordWrap=True)
         answers = QWidget()
         self._grid = QGridLayout(answers, horizontalSpacing=12, contentsMargins=QMargins())
         self._grid.setColumnStretch(2, 1)
@@ -236,7 +237,7 @@ class MaskQuestion(QWidget):
         )
         area.setFixedHeight(_MOST_HEIGHT)
         area.setWidget(answers)
-        in_column(self._title, area, owner=self, margins=0, spacing=6)
+        in_column(title, area, owner=self, margins=0, spacing=6)
         self.hide()
 
     def show_questions(self, questions: Sequence[PairingChoice]) -> None:
@@ -255,14 +256,14 @@ class MaskQuestion(QWidget):
 
     def _examples(self, question: PairingChoice) -> QHBoxLayout:
         """Return example pairs of image and mask, side by side."""
-        row = QHBoxLayout(spacing=4)
+        row = in_row(spacing=4)
         for image, mask in question.examples[:_SHOWN]:
             for picture in (image, mask):
                 if picture is not None:
                     shown = _as_image(_in_color(picture)).scaledToHeight(_HEIGHT, _SMOOTH)
                     row.addWidget(QLabel(pixmap=QPixmap.fromImage(shown)))
-            row.addSpacing(12)
-        row.addStretch(1)
+            add_items(row, Gap(12))
+        add_items(row, 1)
         return row
 
 
@@ -276,7 +277,7 @@ class ConcernList(QWidget):
         super().__init__(parent)
         self._style = style
         self.buttons: list[QPushButton] = []
-        self._column = QVBoxLayout(self, spacing=4, contentsMargins=QMargins())
+        self._column = in_column(owner=self, margins=0, spacing=4)
         self.hide()
 
     def show_concerns(self, concerns: Sequence[Concern]) -> None:
@@ -287,10 +288,7 @@ class ConcernList(QWidget):
         self.setVisible(bool(concerns))
 
     def _row(self, concern: Concern) -> QWidget:
-        line = QWidget()
-        row = QHBoxLayout(line, spacing=10, contentsMargins=QMargins())
-        row.addWidget(IconLabel(self._style.icon("warning", "warning"), 18), 0, Qt.AlignmentFlag.AlignTop)
-        row.addWidget(QLabel(f"{capitalized(translate_message(concern.text))}.", wordWrap=True), 1)
+        line, buttons = QWidget(), list[QPushButton]()
         if concern.kind in ("inverted", "whole_image"):
             inverted = concern.kind == "inverted"
             text = self.tr("Invert the masks") if inverted else self.tr("Leave out this class")
@@ -299,8 +297,10 @@ class ConcernList(QWidget):
                 button.clicked.connect(self.invert_requested)
             else:
                 button.clicked.connect(lambda: self.class_left_out.emit(concern.class_name))
-            self.buttons.append(button)
-            row.addWidget(button, 0, Qt.AlignmentFlag.AlignTop)
+            buttons.append(button)
+        text = QLabel(f"{capitalized(translate_message(concern.text))}.", wordWrap=True)
+        warning_row(self._style, text, *buttons, owner=line)
+        self.buttons += buttons
         return line
 
 
@@ -321,11 +321,9 @@ class MappingTable(QTableWidget):
     changed = Signal()
 
     def __init__(self, parent: QWidget | None = None) -> None:
-        super().__init__(
-            0, 5, parent, objectName="rows", wordWrap=False, accessibleName=self.tr("Classes and verdicts")
-        )
+        super().__init__(0, 5, parent)
         self._rows: list[_Row] = []
-        set_up_rows(self)
+        show_as_rows(self, self.tr("Classes and verdicts"), stretch=0)
         self.setHorizontalHeaderLabels(
             [self.tr("Name in the labels"), self.tr("Images"), self.tr("Regions"), self.tr("Import as"), ""]
         )

@@ -5,24 +5,16 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import PurePath
 
-from PySide6.QtCore import QMargins, Qt, Signal
-from PySide6.QtWidgets import (
-    QAbstractItemView,
-    QHBoxLayout,
-    QHeaderView,
-    QLabel,
-    QPushButton,
-    QTableWidget,
-    QTableWidgetItem,
-    QVBoxLayout,
-    QWidget,
-)
+from PySide6.QtCore import Qt, Signal
+from PySide6.QtWidgets import QLabel, QPushButton, QTableWidget, QTableWidgetItem, QWidget
 
 from workbench.core.messages import Message
 from workbench.core.project.import_account import ImportReport
 from workbench.core.text_patterns import fill
 from workbench.ui.shortcuts import key_text
 from workbench.ui.text.formatting import capitalized, listed, number, translate_message
+from workbench.ui.widgets.box_layouts import in_column, in_row
+from workbench.ui.widgets.item_views import show_as_rows
 from workbench.ui.widgets.text_labels import IconLabel
 from workbench.ui.widgets.theme import ThemeManager
 
@@ -37,16 +29,6 @@ def place_text(place: str) -> str:
     return PurePath(place).name
 
 
-def set_up_rows(table: QTableWidget) -> None:
-    """Show a table as plain rows below their headings, which Tab leaves."""
-    table.setShowGrid(False)
-    table.setTabKeyNavigation(False)
-    table.setEditTriggers(QAbstractItemView.EditTrigger.NoEditTriggers)
-    table.verticalHeader().hide()
-    table.horizontalHeader().setHighlightSections(False)
-    table.horizontalHeader().setDefaultAlignment(Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter)
-
-
 class SkippedList(QWidget):
     """Link with the number of skipped files; unfolded, it shows file and reason of each, then remarks."""
 
@@ -55,16 +37,11 @@ class SkippedList(QWidget):
     def __init__(self, parent: QWidget | None = None, *, unfolded: bool = False) -> None:
         super().__init__(parent)
         self.link = QPushButton(objectName="link", checkable=True, autoDefault=False)
-        self.table = QTableWidget(0, 2, objectName="rows", minimumHeight=120, accessibleName=self.tr("Skipped files"))
+        self.table = QTableWidget(0, 2, minimumHeight=120)
         self.table.setHorizontalHeaderLabels([self.tr("File"), self.tr("Reason")])
-        self.table.setSelectionBehavior(QAbstractItemView.SelectionBehavior.SelectRows)
-        set_up_rows(self.table)
-        header = self.table.horizontalHeader()
-        header.resizeSection(0, 240)
-        header.setSectionResizeMode(1, QHeaderView.ResizeMode.Stretch)
-        column = QVBoxLayout(self, spacing=4, contentsMargins=QMargins())
-        column.addWidget(self.link)
-        column.addWidget(self.table, 1)
+        show_as_rows(self.table, self.tr("Skipped files"), stretch=1)
+        self.table.horizontalHeader().resizeSection(0, 240)
+        in_column(self.link, (self.table, 1), owner=self, margins=0, spacing=4)
         self.link.toggled.connect(self._fold)
         self.table.itemActivated.connect(lambda item: self.activated.emit(self._path(item.row())))
         self._text = ""
@@ -102,15 +79,22 @@ class SkippedList(QWidget):
         self.link.setText(pattern.format(what=self._text))
 
 
+def warning_row(style: ThemeManager, text: QLabel, *others: QWidget, owner: QWidget) -> None:
+    """Lay out a text beside the sign of a warning. owner: widget that gets the layout."""
+    row = in_row(owner=owner, margins=0, spacing=10)
+    row.addWidget(IconLabel(style.icon("warning", "warning"), 18), 0, Qt.AlignmentFlag.AlignTop)
+    row.addWidget(text, 1)
+    for other in others:
+        row.addWidget(other, 0, Qt.AlignmentFlag.AlignTop)
+
+
 class AccountBox(QWidget):
     """Warning with the numbers of refused labels and their main reasons; hidden if everything found is used."""
 
     def __init__(self, style: ThemeManager, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self.text = QLabel(wordWrap=True, textFormat=Qt.TextFormat.PlainText)
-        row = QHBoxLayout(self, spacing=10, contentsMargins=QMargins())
-        row.addWidget(IconLabel(style.icon("warning", "warning"), 18), 0, Qt.AlignmentFlag.AlignTop)
-        row.addWidget(self.text, 1)
+        warning_row(style, self.text, owner=self)
         self.hide()
 
     def show_report(self, report: ImportReport) -> None:
@@ -148,11 +132,8 @@ class ImportResult(QWidget):
         self.next_step = QLabel(objectName="muted", wordWrap=True)
         self.skipped = SkippedList(unfolded=True)
         self.undoable = False  # the import changed something
-        column = QVBoxLayout(self, spacing=10, contentsMargins=QMargins(0, 6, 0, 0))
-        for widget in (self.heading, self.account, self.details, self.next_step):
-            column.addWidget(widget)
-        column.addWidget(self.skipped, 1)
-        column.addStretch(0)
+        parts = (self.heading, self.account, self.details, self.next_step, (self.skipped, 1), 0)
+        in_column(*parts, owner=self, margins=(0, 6, 0, 0), spacing=10)
 
     def show_report(self, report: ImportReport) -> None:
         """Show the result of an import."""

@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-from PySide6.QtCore import QCoreApplication, QMargins, Signal
-from PySide6.QtWidgets import QFileDialog, QHBoxLayout, QLabel, QLineEdit, QPushButton, QWidget
+from PySide6.QtCore import QCoreApplication, Signal
+from PySide6.QtWidgets import QFileDialog, QLabel, QLineEdit, QPushButton, QWidget
 
 from workbench.core.project.label_files import common_folder
 from workbench.core.text_patterns import fill
 from workbench.ui.text.formatting import number, sentences
+from workbench.ui.widgets.box_layouts import in_row
 from workbench.ui.widgets.file_drop import LABEL_SUFFIXES
 
 _SHOWN_PATHS = 20  # in the tooltip of the files
@@ -50,8 +51,7 @@ class LabelPathField(QWidget):
         self.line.setPlaceholderText(self.tr("Folder, zip archive or label file of another tool"))
         self.line.textEdited.connect(self.edited)
         self.line.editingFinished.connect(self._use_typed)
-        row = QHBoxLayout(self, spacing=6, contentsMargins=QMargins())
-        row.addWidget(self.line, 1)
+        row = in_row((self.line, 1), owner=self, margins=0, spacing=6)
         for text, choose in ((self.tr("Folder…"), self._choose_folder), (self.tr("File or zip…"), self._choose_files)):
             button = QPushButton(text, autoDefault=False)
             button.clicked.connect(choose)
@@ -104,9 +104,7 @@ class MissingImages(QWidget):
         self.text = QLabel(wordWrap=True)
         self.button = QPushButton(self.tr("Locate images…"), autoDefault=False)
         self.button.setToolTip(self.tr("Choose the folder of the images. They are used where they are."))
-        row = QHBoxLayout(self, spacing=12, contentsMargins=QMargins())
-        row.addWidget(self.text, 1)
-        row.addWidget(self.button)
+        in_row((self.text, 1), self.button, owner=self, margins=0, spacing=12)
         self.button.clicked.connect(self._locate)
         self.hide()
 

@@ -261,10 +261,11 @@ def _damage_value(content: Any, chance: random.Random) -> str:
     holder, key = chance.choice(places)
     kind = chance.choice(("null", "missing", "text", "number", "odd", "nan", "id form", "other id"))
     value = holder[key]
-    # without an image's entry or its list, nothing is left that an import could miss
+    # without an image's entry or its list, nothing is left that an import could miss, nor without the only name
     holds_labels = key in ("annotations", "shapes", "regions", "result") or (
         isinstance(value, dict) and "regions" in value
     )
+    holds_labels = holds_labels or (key == "kind" and sum(other == "kind" for _, other in places) == 1)
     if kind == "missing" and isinstance(holder, dict) and not holds_labels:
         del holder[key]
     elif kind == "odd" and isinstance(value, list) and value and isinstance(value[0], (int, float)):

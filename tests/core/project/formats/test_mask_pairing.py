@@ -132,6 +132,15 @@ def test_the_mask_of_a_missing_image_is_not_that_of_another_lot(project, folder)
     assert_labels(project, lefts)
 
 
+def test_the_mask_of_a_missing_lot_is_not_that_of_a_lot_without_masks(project, folder):
+    lefts = write(folder, [("lot2/1.png", "masks/lot2/1.png")])
+    photo(folder / "lot1" / "1.png", 9)
+    save(folder / "masks" / "lot3" / "1.png", region(30))
+    report = import_labels(project, folder)
+    assert report.labeled == 1 and [path for path, _ in report.skipped] == [str(folder / "masks" / "lot3" / "1.png")]
+    assert_labels(project, lefts | {"lot1/1.png": None})
+
+
 # --- questions --------------------------------------------------------------------------------------------
 
 
@@ -151,6 +160,16 @@ def test_one_folder_of_masks_for_two_of_images_is_a_question(project, folder):
     assert (report.labeled, report.pairings, report.skipped) == (2, [], [])
     assert np.array_equal(annotation.load_mask(project, "cam2/1.png") > 0, region(1) > 0)
     assert annotation.load_mask(project, "cam1/1.png") is None
+
+
+@pytest.mark.parametrize(("numbers", "is_open"), [((0, 1, 2), True), ((1, 2, 7), False)])
+def test_masks_whose_numbers_start_elsewhere_are_to_be_checked(project, folder, numbers, is_open):
+    for number, other in zip((1, 2, 3), numbers):
+        photo(folder / "images" / f"img{number}.png", number)
+        save(folder / "masks" / f"mask{other}.png", region(number))
+    report = import_labels(project, folder)
+    assert report.labeled == 2 and len(report.unfinished) == (2 if is_open else 0)
+    assert any("start elsewhere" in text for _, text in report.image_notes) == is_open
 
 
 def test_folders_with_other_names_are_paired_in_order_on_request(project, folder):

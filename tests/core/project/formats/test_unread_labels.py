@@ -70,6 +70,25 @@ def test_a_label_belongs_to_the_image_beside_it_after_both_were_renumbered(proje
     assert any("3.png" in text for _, text in report.image_notes)
 
 
+@pytest.mark.parametrize("labels", ["", "labels/"])
+def test_a_name_inside_that_no_image_has_is_reported(project, folder, labels):
+    photo(folder / "images/2.png" if labels else folder / "2.png")
+    labelme(folder / f"{labels}2.json", SQUARE, "17.png")
+    report = import_labels(project, folder)
+    assert report.labeled == 1 and any("17.png" in text for _, text in report.image_notes)
+
+
+def test_a_label_of_a_lot_without_images_is_that_of_no_other_lot(project, folder):
+    for lot in ("lot1", "lot2", "lot4"):
+        photo(folder / lot / "1.png", int(lot[-1]))
+    photo(folder / "9.png")
+    labelme(folder / "labels" / "lot2" / "1.json", SQUARE, "1.png")
+    labelme(folder / "labels" / "lot3" / "1.json", OTHER, "9.png")
+    import_labels(project, folder)
+    assert painted(project, "lot2/1.png") == {(8, 8)} and painted(project, "9.png") == {(35, 24)}
+    assert not painted(project, "lot1/1.png") and not painted(project, "lot4/1.png")
+
+
 def test_a_label_in_another_folder_that_names_another_image_is_to_be_checked(project, folder):
     for number in (1, 2, 3):
         photo(folder / "images" / f"{number}.png")
@@ -323,10 +342,12 @@ def via_file(attributes: dict) -> dict:
     return {"a.png1": {"filename": "a.png", "size": 1, "regions": [via_region(attributes)]}}
 
 
-def label_studio_file(names: list) -> list:
+def label_studio_file(names: list, *others: str) -> list:
+    """Return a task with a region; others: its names in controls of their own."""
     value = {"points": [[10, 10], [25, 10], [25, 40], [10, 40]], "polygonlabels": names}
-    entry = {"type": "polygonlabels", "from_name": "label", "value": value}
-    return [{"data": {"image": "a.png"}, "annotations": [{"result": [entry]}]}]
+    results = [{"type": "polygonlabels", "from_name": "label", "id": "r", "value": value}]
+    results += [{"type": "labels", "from_name": name, "id": "r", "value": {"labels": [name]}} for name in others]
+    return [{"data": {"image": "a.png"}, "annotations": [{"result": results}]}]
 
 
 @pytest.mark.parametrize(
@@ -335,8 +356,10 @@ def label_studio_file(names: list) -> list:
         via_file({"kind": {"pit": True, "dent": True}}),
         via_project("0,1", {"0": "pit", "1": "dent"}),
         label_studio_file(["pit", "dent"]),
+        label_studio_file(["pit"], "dent"),
+        label_studio_file([], "pit", "dent"),
     ],
-    ids=["via", "via 3", "label studio"],
+    ids=["via", "via 3", "label studio", "a second control", "two controls"],
 )
 def test_a_region_with_several_names_is_refused(project, folder, content):
     photo(folder / "a.png")
@@ -418,6 +441,14 @@ def test_annotations_that_differ_leave_the_image_open(project, folder, annotatio
     assert complete or any("annotation 7" in place for place, _ in report.skipped)
 
 
+def test_drafts_alone_are_reported(project, folder):
+    photo(folder / "a.png")
+    task = {"id": 1, "data": {"image": "a.png"}, "annotations": [], "drafts": [{"from_name": "label", "result": []}]}
+    (folder / "tasks.json").write_text(json.dumps([task]))
+    report = import_labels(project, folder)
+    assert "drafts" in report.skipped[0][1] and not report.ledger.complete
+
+
 @pytest.mark.parametrize("shapes", [SQUARE, []])
 def test_several_flags_of_an_image_leave_it_open(project, folder, shapes):
     photo(folder / "a.png")
@@ -480,12 +511,5 @@ def test_images_whose_names_differ_in_case_get_their_own_labels(project, folder,
             path.parent.mkdir(exist_ok=True)
             Image.fromarray(mask).save(path)
     report = import_labels(project, folder)
-    keys = {key.casefold(): key for key in project.images()}
-    stored = {n: key for key in project.images() for n in "aA" if same_content(project, key, folder / f"{n}.png")}
-    assert len(keys) == 2 and report.skipped == []
-    assert painted(project, stored["a"]) == {(8, 8)} and painted(project, stored["A"]) == {(35, 24)}
-    assert [text for _, text in report.image_notes if "differs only in case" in text]
-
-
-def same_content(project: Project, key: str, path: Path) -> bool:
-    return project.image_path(key).read_bytes() == path.read_bytes()
+    assert sorted(project.images()) == ["A.png", "a.png"] and report.skipped == [] == report.image_notes
+    assert painted(project, "a.png") == {(8, 8)} and painted(project, "A.png") == {(35, 24)}

@@ -40,7 +40,7 @@ from workbench.core.project.formats.label_export import (
     regions,
 )
 from workbench.core.project.formats.mask_files import read_raw
-from workbench.core.project.formats.mask_pairing import is_in_mask_folder
+from workbench.core.project.formats.mask_names import is_in_mask_folder
 from workbench.core.project.formats.shape_labels import (
     IGNORE,
     NoImage,

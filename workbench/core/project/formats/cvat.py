@@ -25,7 +25,7 @@ from workbench.core.project.formats.label_export import (
     polygon,
     regions,
 )
-from workbench.core.project.formats.mask_pairing import is_in_mask_folder
+from workbench.core.project.formats.mask_names import is_in_mask_folder
 from workbench.core.project.formats.shape_labels import (
     ShapedImage,
     ShapeReader,

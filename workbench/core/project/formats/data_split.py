@@ -35,14 +35,7 @@ def _split_named(word: str) -> str | None:
 
 def _plain_words(name: str) -> list[str]:
     """Return the words of a name in lower case, without digits: "instances_val2017.json" gives instances, val, json."""
-    words, word = [], ""
-    for sign in name.casefold() + " ":
-        if sign.isalpha():
-            word += sign
-        elif word:
-            words.append(word)
-            word = ""
-    return words
+    return re.findall(r"[^\W\d_]+", name.casefold())
 
 
 def listed_rows(tree: FileTree) -> Iterator[tuple[str, str, list[str]]]:

@@ -6,13 +6,14 @@ import os
 from collections.abc import Collection
 from functools import cached_property
 from pathlib import Path, PurePosixPath, PureWindowsPath
+from posixpath import normpath
 from urllib.parse import unquote, urlsplit
 
 from workbench.core.messages import Message
 from workbench.core.project.formats.base import TEXT_SUFFIXES, FileTree, UnreadableLabel, comparable
 from workbench.core.project.formats.data_split import split_of
-from workbench.core.project.formats.mask_names import file_name, words_of
-from workbench.core.project.formats.mask_pairing import FolderWords, is_in_mask_folder, masks_beside_images
+from workbench.core.project.formats.mask_names import file_name, is_in_mask_folder, words_of
+from workbench.core.project.formats.mask_pairing import FolderWords, masks_beside_images
 from workbench.inference.io.image_io import IMAGE_SUFFIXES
 
 
@@ -31,7 +32,7 @@ class ImageFinder:
         for name in self.names:
             self._by_stem.setdefault(comparable(PurePosixPath(name).stem), []).append(name)
 
-    def _named(self, stem: str) -> list[str]:
+    def named(self, stem: str) -> list[str]:
         """Return the images of a name in any spelling; of two in one folder that differ in case, the exact one."""
         found = self._by_stem.get(comparable(stem), [])
         exact = {PurePosixPath(one).parent for one in found if PurePosixPath(one).stem == stem}
@@ -60,7 +61,7 @@ class ImageFinder:
         if inside is not None and inside == self._tree.originals.image_of(label, name):
             return inside, "", False
         stem, folder = PurePosixPath(label).stem, comparable(str(PurePosixPath(label).parent))
-        named = self._named(stem)
+        named = self.named(stem)
         if not named and PurePosixPath(stem).suffix.lower() in IMAGE_SUFFIXES:  # "a.png.json"
             named = [one for one in self._by_stem.get(comparable(PurePosixPath(stem).stem), []) if one.endswith(stem)]
         if not named or inside in named:
@@ -69,10 +70,13 @@ class ImageFinder:
         if len(beside) > 1:
             raise UnreadableLabel(Message("import.several_images", names=", ".join(sorted(beside))))
         own = beside or (named if len(named) == 1 else self._nearest(named, label, split))
-        if inside is None or len(own) > 1:
-            return (own[0] if len(own) == 1 else inside), "", False
         names = {"file": PurePosixPath(label).name, "inside": name}
-        if beside:
+        if len(own) != 1:
+            return inside, "", False
+        inner = PurePosixPath(name)
+        if inside is None and comparable(PurePosixPath(own[0]).stem) in map(comparable, (inner.name, inner.stem)):
+            return own[0], "", False
+        if beside or inside is None:
             return own[0], Message("import.renamed", **names), False
         return own[0], Message("import.other_name_inside", **names, image=own[0]), True
 
@@ -101,11 +105,11 @@ class ImageFinder:
         path = PurePosixPath(name)
         stem, suffix = (path.stem, path.suffix) if path.suffix.lower() in IMAGE_SUFFIXES else (path.name, "")
         for folder in (PurePosixPath(label).parent, PurePosixPath()):
-            place = _normal(folder / name)
+            place = normpath(folder / name)
             known = place if place in self._exact else self._known.get(comparable(place))
             if known is not None:
                 return known
-        candidates = self._named(stem) or self._named(path.stem)
+        candidates = self.named(stem) or self.named(path.stem)
         if suffix:
             file = comparable(PurePosixPath(name).name)
             candidates = [c for c in candidates if comparable(PurePosixPath(c).name) == file] or candidates
@@ -122,7 +126,7 @@ class ImageFinder:
             (
                 self._all[known]
                 for end in (suffix, *sorted(IMAGE_SUFFIXES))
-                if (known := comparable(f"{_normal(beside)}{end}")) in self._all
+                if (known := comparable(f"{normpath(beside)}{end}")) in self._all
             ),
             None,
         )
@@ -138,18 +142,6 @@ class ImageFinder:
             if path not in used
             and (name in known or (PurePosixPath(name).parent in folders and name not in self._masks))
         ]
-
-
-def _normal(path: PurePosixPath) -> str:
-    parts: list[str] = []
-    for part in path.parts:
-        if part == "..":
-            if not parts:
-                return ""
-            parts.pop()
-        elif part != ".":
-            parts.append(part)
-    return "/".join(parts)
 
 
 def _common_end(a: str, b: str) -> int:

@@ -76,10 +76,13 @@ def _parse(tree: FileTree, name: str) -> Iterator[ShapedImage | Refusal]:
                 why = Message("import.further_annotation")
                 shaped.entries += 1
                 shaped.refused.append((entry_name("annotation", other.get("id", number)), why))
-        if task.get("predictions") and not annotations:
+        if (task.get("predictions") or task.get("drafts")) and not annotations:
             shaped.refuse(Message("import.predictions_only"))
         of_regions = [one for one in results if isinstance(one, dict) and one.get("id") is not None]
-        labels = {one["id"]: one for one in of_regions if one.get("type") == "labels"}
+        labels: dict[Any, list[Any]] = defaultdict(list)
+        for one in of_regions:
+            if one.get("type") == "labels":
+                labels[one["id"]] += _list_of((one.get("value") or {}).get("labels"))
         drawn = {one["id"] for one in of_regions if str(one.get("type")).removesuffix("labels") in _SHAPES}
         shaped.read("region", results, partial(_region, labels, drawn))
         return shaped if annotations or shaped.refused else None
@@ -137,10 +140,8 @@ def image_names(task: dict[str, Any]) -> list[str]:
     return [path if address and name else str(task.get("file_upload") or "")]
 
 
-def _region(
-    labels: dict[Any, dict[str, Any]], drawn: set[Any], result: dict[str, Any], image: ShapedImage
-) -> Shape | None:
-    """Return the shape of a result; None for one without. labels: those of regions, by id. drawn: ids of regions."""
+def _region(labels: dict[Any, list[Any]], drawn: set[Any], result: dict[str, Any], image: ShapedImage) -> Shape | None:
+    """Return the shape of a result; None for one without. labels: names of regions, by id. drawn: ids of regions."""
     value, kind = result.get("value") or {}, str(result.get("type"))
     if kind in _OF_REGIONS and result.get("id") in drawn:
         image.lose(Message("lost.attributes"))
@@ -156,11 +157,10 @@ def _region(
         return None  # the label of a region of the same id
     if form not in _SHAPES:
         raise UnreadableLabel(Message("import.shape_kind", kind=kind))
-    named = labels.get(result.get("id"), {}).get("value") or {}
-    names = _list_of(value.get(kind) or value.get("labels") or named.get("labels"))
+    names = [*_list_of(value.get(kind) or value.get("labels")), *labels.get(result.get("id"), [])]
     if not names and form == kind:
         names = ["defect"]  # a control without names
-    one_name(names)
+    one_name(list(dict.fromkeys(map(str, names))))
     return _shape(form, value, result, label_text(names, 0), image)
 
 

@@ -28,13 +28,11 @@ from workbench.core.project.formats.base import (
     UnreadableLabel,
     distinctive_folders,
     entry_name,
-    without_suffix,
 )
 from workbench.core.project.formats.data_split import split_of
-from workbench.core.project.formats.image_finder import ImageFinder
 from workbench.core.project.formats.label_export import ExportedImage, LabelExport, LabelWriter
 from workbench.core.project.formats.mask_pairing import masks_beside_images
-from workbench.core.project.formats.shape_labels import ShapedImage, ShapeReader, each_entry, stored_size
+from workbench.core.project.formats.shape_labels import ShapedImage, ShapeReader, each_entry, find_shapes, stored_size
 from workbench.core.project.formats.shapes import Shape
 from workbench.core.project.formats.text_files import LARGEST_SET, listed_names, read_text, text_lines, texts
 from workbench.core.project.storage import write_text
@@ -310,29 +308,17 @@ def table_score(tree: FileTree) -> int:
 
 def find_table(tree: FileTree, options: ImportOptions, known: dict[int, str]) -> ImportedLabels:
     """Return the labels found. `known` is not used, since verdicts are not classes."""
-    batch, images = ImportedLabels(), ImageFinder(tree)
-    for table, verdicts, refused in _tables(tree):
-        splits = _splits(table)
-        split = split_of(table.file)
+    found = {table.file: (table, verdicts, refused) for table, verdicts, refused in _tables(tree)}
+
+    def parse(tree: FileTree, file: str) -> Iterator[ShapedImage | Refusal]:
+        table, verdicts, refused = found[file]
+        splits, split = _splits(table), split_of(file)
         for name, verdict in verdicts.items():
-            found = images.find(name, table.file)
-            batch.entries.append(
-                ImportedEntry(
-                    label=tree.path(table.file),
-                    image=None if found is None else tree.path(found),
-                    key=found or name,
-                    read=partial(_read, options.class_name or verdict),
-                    aliases=(name, without_suffix(name), PurePosixPath(name).stem),
-                    split=splits.get(name, split),
-                )
-            )
+            yield ShapedImage(name, verdict=options.class_name or verdict, split=splits.get(name, split))
         for row, name, why in refused:
-            found = images.find(name, table.file) if name else None
-            paths = () if found is None else (tree.path(found),)
-            batch.refused.append(Refusal(tree.path(table.file), why, entry_name("row", row), paths))
-    used = {entry.image for entry in batch.entries}
-    batch.unlabeled = [(tree.path(name), name) for name in images.names if tree.path(name) not in used]
-    return batch
+            yield Refusal(tree.path(file), why, entry_name("row", row), (), (name,) if name else ())
+
+    return find_shapes(tree, list(found), parse, options)
 
 
 def _read(verdict: str, width: int, height: int) -> ImportedLabel:

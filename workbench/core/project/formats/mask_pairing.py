@@ -23,15 +23,12 @@ from workbench.core.project.formats.mask_names import (
     FileName,
     file_name,
     is_derived,
-    is_in_mask_folder,
     mask_level,
     without_mask_words,
     words_of,
 )
 from workbench.inference.io.image_io import IMAGE_SUFFIXES
 from workbench.inference.text_safety import natural_key
-
-__all__ = ["Pairing", "is_in_mask_folder", "masks_beside_images", "name_after", "pair", "spellings"]
 
 _LOSSLESS = (".png", ".gif", ".bmp", ".tif", ".tiff", ".pgm", ".pbm", ".pnm", ".dib", *ARRAY_SUFFIXES)
 _OF_EISEG = ("_pseudo", "_cutout")  # ends of its colored mask and of the image cut out by it
@@ -49,7 +46,8 @@ class Pairing:
     of an image in a folder of another name. open: mask -> images, of which one is its image. doubtful: file -> its
     image or None, if it is a mask by its name or by its content only. not_masks: photographs beside an image of the
     same name -> this image. copies: files that are not imported, such as colored copies. images: those without a mask.
-    choices: possible answers to what is open or doubtful.
+    shifted: masks whose numbers may be counted from another start than those of the images. choices: possible answers
+    to what is open or doubtful.
     """
 
     pairs: dict[str, str] = field(default_factory=dict)
@@ -60,6 +58,7 @@ class Pairing:
     not_masks: dict[str, str] = field(default_factory=dict)
     copies: list[str] = field(default_factory=list)
     images: list[str] = field(default_factory=list)
+    shifted: set[str] = field(default_factory=set)
     choices: list[PairingChoice] = field(default_factory=list)
 
 
@@ -120,6 +119,7 @@ class _Engine:
         doubtful = [file for file in result.doubtful if suffix_of(file) in IMAGE_SUFFIXES]
         self._choose()
         result.images = self._unused([*images, *doubtful])
+        self._find_shifted()
         return result
 
     def _unused(self, files: Iterable[str]) -> list[str]:
@@ -245,6 +245,22 @@ class _Engine:
                     del self._result.pairs[mask]
                     self._result.open[mask] = [image]
 
+    def _find_shifted(self) -> None:
+        """Find masks "0", "1", "2" of images "1", "2", "3": by their order, each would be that of another image."""
+        result, of_folders = self._result, defaultdict[tuple[PurePosixPath, PurePosixPath], list[str]](list)
+        for mask, image in result.pairs.items():
+            of_folders[PurePosixPath(mask).parent, PurePosixPath(image).parent].append(mask)
+        for (of_masks, of_images), masks in of_folders.items():
+            others = [mask for mask in result.unpaired if PurePosixPath(mask).parent == of_masks]
+            without = [image for image in result.images if PurePosixPath(image).parent == of_images]
+            numbers = [
+                sorted(int(stem[-1]) for file in files if (stem := file_name(file).stem) and stem[-1].isdecimal())
+                for files in ([*masks, *others], [*(result.pairs[mask] for mask in masks), *without])
+            ]
+            shifts = {theirs - own for own, theirs in zip(*numbers)}
+            if others and len(others) == len(without) and len(shifts) == 1 and 0 not in shifts:
+                result.shifted.update(masks)
+
     def _has_ids(self, mask: str) -> bool:
         """Return True for a mask whose values are numbers or colors of classes."""
         content = content_of(self._tree, mask)
@@ -314,6 +330,7 @@ class FolderWords:
     def __init__(self, images: Iterable[str], labels: Iterable[str]) -> None:
         self._of_images = {word for image in images for word in file_name(image).folders}
         self._of_labels = {word for label in labels for word in file_name(label).folders}
+        self._series = set(map(_series, self._of_images & self._of_labels))
 
     def best(self, label: str, images: Iterable[str]) -> list[str]:
         """Return those of some images with the name of a label that share most with it: folders, split, exact name."""
@@ -336,9 +353,14 @@ class FolderWords:
         return [image for image in found if agreement(image) == best]
 
     def _agree(self, label: FileName, image: FileName) -> bool:
-        """Return False if the folder of one has a name that only the other's lacks: "lot 1" against "lot 2"."""
+        """Return False if the folder of one has a name that only the other's lacks: "lot 1" against "lot 2".
+
+        So it is if only others of their numbers have both images and labels.
+        """
         own, theirs = set(label.folders), set(image.folders)
         if (own - theirs) & self._of_images or (theirs - own) & self._of_labels:
+            return False
+        if self._series.intersection(map(_series, own - theirs)).intersection(map(_series, theirs - own)):
             return False
         return label.split == image.split or label.split is None or image.split is None
 
@@ -385,6 +407,11 @@ class _Images:
             yield self._by_stem.get(name.stem[:length], [])
             yield self._by_stem.get(name.stem[-length:], [])
         yield self._by_numbers.get(_numbers(name.stem), [])
+
+
+def _series(word: str) -> str:
+    """Return what numbered words have in common: "lot#" for "lot1" and "lot2"."""
+    return re.sub(r"\d+", "#", word)
 
 
 def _spelled(file: str) -> set[str]:

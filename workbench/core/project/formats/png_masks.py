@@ -136,13 +136,13 @@ class _MaskSet:
         """Yield the labels of the images that have masks."""
         path = self._tree.path
         for image, found in self.of_image.items():
-            several = len({without_suffix(mask) for mask in found}) < len(
-                found
-            )  # files of one mask, which must be equal
+            several = len(set(map(without_suffix, found))) < len(found)  # files of one mask, which must be equal
+            shifted = not self.pairing.shifted.isdisjoint(found)
             for group in [found] if self.merged and not several else [[mask] for mask in found]:
                 first = group[0] == found[0]
                 refused = _further(task for task in self._tasks if task.image == image and first)
                 entry = ImportedEntry(path(group[0]), path(image), image, self._reader(group), refused=refused)
+                entry = replace(entry, remark=Message("import.shifted") if shifted else "", doubtful=shifted)
                 yield replace(entry, count=len(group) + len(refused))
 
     def entries_without_image(self) -> Iterator[ImportedEntry]:

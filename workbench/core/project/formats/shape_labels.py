@@ -297,6 +297,8 @@ def _entry(
     else:
         found = images.find(name, label, shaped.split)
     if found is None:
+        rivals = images.named(PurePosixPath(name).stem)
+        missing = Message("import.several_images", names=", ".join(rivals[:5])) if len(rivals) > 1 else missing
         suffix = PurePosixPath(name).suffix.lower()
         key = str(PurePosixPath(label).parent / PurePosixPath(name).stem) + (
             suffix if suffix in IMAGE_SUFFIXES else ".png"

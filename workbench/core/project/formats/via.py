@@ -6,7 +6,7 @@ import contextlib
 import math
 from collections.abc import Iterator
 from functools import partial
-from pathlib import PurePosixPath, PureWindowsPath
+from pathlib import PureWindowsPath
 from typing import Any
 
 from workbench.core.messages import Message
@@ -149,8 +149,8 @@ def _parse_project(tree: FileTree, name: str, content: dict[str, Any]) -> Iterat
     images: dict[str, ShapedImage] = {}
     for number, file in content["file"].items():
         try:
-            path = PureWindowsPath(str(file.get("fname") or file.get("src") or "")).as_posix()
-            images[str(number)] = ShapedImage(PurePosixPath(path).name, split=split_of(name))
+            path = PureWindowsPath(str(file.get("fname") or file.get("src") or ""))
+            images[str(number)] = ShapedImage(path.name, split=split_of(name))
         except FAULTS as error:
             yield Refusal(tree.path(name), reason(error), entry_name("image", number), ())
     named = any(map(_has_value, content["metadata"].values()))
