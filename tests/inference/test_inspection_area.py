@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from tests.inference.conftest import gray_settings, spotted
+from tests.inference.conftest import gray_settings, pixelwise, spotted
 from workbench.inference.inspection_area import AreaPolygon, InspectionArea, area_of
 from workbench.inference.model_settings import (
     ModelSettings,
@@ -17,14 +17,6 @@ from workbench.inference.model_settings import (
     settings_from_json,
 )
 from workbench.inference.predictor import Predictor, apply_thresholds
-
-
-def pixelwise(batch: np.ndarray) -> np.ndarray:
-    """Engine whose probabilities depend on single pixels."""
-    gray = batch[:, :1]
-    powers = np.exp(np.concatenate([np.zeros_like(gray), -12 * gray - 6, 12 * gray - 6], axis=1))
-    return (powers / powers.sum(axis=1, keepdims=True)).astype(np.float32)
-
 
 SQUARE = AreaPolygon(((10, 20), (30, 20), (30, 40), (10, 40)))
 HOLE = AreaPolygon(((15, 25), (20, 25), (20, 30), (15, 30)), excluded=True)
