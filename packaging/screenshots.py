@@ -47,8 +47,8 @@ from workbench.core.runs.run import Run
 ROOT = Path(__file__).resolve().parents[1]
 # Views in the guide. Pages show a picture as `NAME.webp`.
 GUIDE_VIEWS = (
-    *("new_project", "labeling", "spots", "contact_sheet", "class_merge", "suggestions", "finished_training"),
-    *("evaluation", "evaluation_lighting", "evaluation_of_verdicts", "comparison"),
+    *("new_project", "labeling", "spots", "contact_sheet", "suggestions", "finished_training"),
+    *("evaluation", "evaluation_lighting"),
     *("export_options", "export_report", "folder_results", "palette"),
 )
 GUIDE_BYTES, ANIMATION_BYTES = 4 << 20, 2 << 20  # largest size of all pictures of the guide, and of the animation
