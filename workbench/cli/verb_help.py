@@ -27,7 +27,6 @@ EXAMPLES: Mapping[str, tuple[str, str]] = {
     "train": ("train my-project --model unet --minutes 5", "train my-project --model unet --from last --plan"),
     "area": ("area my-project", "area my-project --set area.json --folder lot1"),
     "use": ("use my-project", "use my-project best"),
-    "area": ("area my-project", "area my-project --set area.json --folder lot1"),
     "adopt": (
         "adopt network.onnx --project my-project --classes scratch,pit",
         "adopt network.onnx --project my-project --output sigmoid --white 255",
