@@ -32,14 +32,14 @@ class NewKeys:
     """Keys of images that are copied into `pictures/`, all different; also in case, if its file system ignores it."""
 
     def __init__(self, root: Path) -> None:
-        self._pictures = root / "pictures"
+        self._folder = root / "pictures"
         self._folded = str.casefold if (root / "PROJECT.JSON").exists() else str
         self._used: set[str] = set()
 
     def add(self, path: Path, key: str) -> tuple[str, bool]:
         """Return the key of an image file, numbered if another has it, and False if the file is there already."""
         for candidate in numbered_names(*os.path.splitext(key)):
-            target = inside(self._pictures, candidate)
+            target = inside(self._folder, candidate)
             if target.exists():
                 if same_content(target, path):
                     return candidate, False

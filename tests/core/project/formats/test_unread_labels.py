@@ -71,7 +71,7 @@ def test_a_label_belongs_to_the_image_beside_it_after_both_were_renumbered(proje
 
 
 @pytest.mark.parametrize("labels", ["", "labels/"])
-def test_a_name_inside_that_no_image_has_is_told(project, folder, labels):
+def test_a_name_inside_that_no_image_has_is_reported(project, folder, labels):
     photo(folder / "images/2.png" if labels else folder / "2.png")
     labelme(folder / f"{labels}2.json", SQUARE, "17.png")
     report = import_labels(project, folder)
@@ -441,7 +441,7 @@ def test_annotations_that_differ_leave_the_image_open(project, folder, annotatio
     assert complete or any("annotation 7" in place for place, _ in report.skipped)
 
 
-def test_drafts_alone_are_told(project, folder):
+def test_drafts_alone_are_reported(project, folder):
     photo(folder / "a.png")
     task = {"id": 1, "data": {"image": "a.png"}, "annotations": [], "drafts": [{"from_name": "label", "result": []}]}
     (folder / "tasks.json").write_text(json.dumps([task]))
