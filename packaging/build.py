@@ -1,10 +1,11 @@
 """Build the packages for users.
 
-    python packaging/build.py wheel        dist/defect_workbench-*.whl
+    python packaging/build.py wheel        dist/defect_workbench-*.whl and the source distribution
     python packaging/build.py app          dist/DefectWorkbench/, a folder that runs without Python, built and checked
     python packaging/build.py archive      the same folder as .tar.gz (Linux) or .zip (Windows)
     python packaging/build.py deb          dist/defect-workbench_*.deb with menu entry, icon and MIME type
     python packaging/build.py installer    dist/DefectWorkbench-*-setup.exe (Windows with Inno Setup 6.3)
+    python packaging/build.py constraints  dist/constraints-*.txt, the installed versions, with which the tests have run
     python packaging/build.py wheelhouse   dist/wheelhouse/, all wheels for an installation without internet
     python packaging/build.py check        use the built folder as a user would
 
@@ -23,6 +24,7 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Sequence
+from importlib import metadata
 from pathlib import Path
 from typing import Any
 
@@ -30,12 +32,14 @@ ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT / "packaging"))
 
 import contents  # noqa: E402
+from linux.command_files import write_command_files  # noqa: E402
 from paddle_parts import paddle_parts  # noqa: E402
 from windows.version_info import version  # noqa: E402
 
 DIST, BUILD = ROOT / "dist", ROOT / "build"
 APP = DIST / "DefectWorkbench"
 ICON_SIZES = (16, 24, 32, 48, 64, 128, 256)
+EXTRAS = ("", "cpu", "openvino", "int8", "serve", "opcua", "log-tensorboard")  # of users, in the constraints file
 EXECUTABLE = ".exe" if os.name == "nt" else ""
 INSTALLER_BYTES = 2_100_000_000  # of one file of an installer by Inno Setup 6
 # Shared libraries that Qt's xcb plugin and OpenCV load from the system.
@@ -50,7 +54,7 @@ def _run(*command: str | Path, **keywords: Any) -> None:
 
 
 def wheel() -> None:
-    _run(sys.executable, "-m", "build", "--wheel", "--outdir", DIST, ROOT)
+    _run(sys.executable, "-m", "build", "--sdist", "--wheel", "--outdir", DIST, ROOT)
 
 
 # --- parts of every package ------------------------------------------------------------------------
@@ -90,13 +94,13 @@ def write_licenses(folder: Path) -> None:
     parts = contents.find_contents(contents.collected_files(BUILD / "workbench"), own)
     if parts.unknown:
         sys.exit("files of unknown origin in the application:\n" + "\n".join(parts.unknown))
-    tools, texts, bill = Path(sys.executable).parent, folder / "LICENSES-3RD-PARTY.txt", folder / "sbom.cdx.json"
-    licenses = [tools / f"pip-licenses{EXECUTABLE}", "--format=plain-vertical", "--with-license-file"]
+    texts, bill = folder / "LICENSES-3RD-PARTY.txt", folder / "sbom.cdx.json"
+    licenses = [sys.executable, "-m", "piplicenses", "--format=plain-vertical", "--with-license-file"]
     licenses += ["--no-license-path", "--with-urls", "--with-system", "--output-file", texts]
     _run(*licenses, "--packages", *sorted(parts.distributions))
     with texts.open("a", encoding="utf-8") as file:
         file.write(contents.further_licenses(parts))
-    command = [tools / f"cyclonedx-py{EXECUTABLE}", "environment", "--pyproject", ROOT / "pyproject.toml"]
+    command = [sys.executable, "-m", "cyclonedx_py", "environment", "--pyproject", ROOT / "pyproject.toml"]
     _run(*command, "--output-reproducible", "-o", bill)
     inside = contents.add_to_bill(json.loads(bill.read_text("utf-8")), parts)
     bill.write_text(json.dumps(inside, indent=2) + "\n", encoding="utf-8")
@@ -153,11 +157,13 @@ def deb() -> Path:
         place = share / f"icons/hicolor/{size}x{size}/apps/defect-workbench.png"
         place.parent.mkdir(parents=True, exist_ok=True)
         shutil.copyfile(file, place)
+    write_command_files(share)
     size = sum(path.lstat().st_size for path in root.rglob("*") if path.is_file()) // 1024
     (root / "DEBIAN").mkdir()
     (root / "DEBIAN" / "control").write_text(
         f"Package: defect-workbench\nVersion: {version()}\nArchitecture: {architecture.stdout.strip()}\n"
-        f"Maintainer: Defect Workbench <defect-workbench@localhost>\nInstalled-Size: {size}\nDepends: {DEB_DEPENDS}\n"
+        f"Maintainer: Defect Workbench developers <defect-workbench@localhost>\n"
+        f"Installed-Size: {size}\nDepends: {DEB_DEPENDS}\n"
         "Section: graphics\nPriority: optional\n"
         "Description: label surface defects, train a model, export it\n"
         " Desktop application for surface inspection on one workstation, with or without an NVIDIA GPU.\n",
@@ -169,7 +175,9 @@ def deb() -> Path:
 
 
 def installer() -> None:
-    compiler = shutil.which("iscc") or r"C:\Program Files (x86)\Inno Setup 6\ISCC.exe"
+    compiler = (
+        os.environ.get("WORKBENCH_ISCC") or shutil.which("iscc") or r"C:\Program Files (x86)\Inno Setup 6\ISCC.exe"
+    )
     _run(compiler, f"/DVersion={version()}", *division(APP), ROOT / "packaging" / "windows" / "installer.iss")
 
 
@@ -180,6 +188,43 @@ def division(folder: Path) -> list[str]:
     """
     size = sum(path.stat().st_size for path in folder.rglob("*") if path.is_file())
     return ["/DDivided"] if size > INSTALLER_BYTES else []
+
+
+def constraints(folder: Path = DIST) -> Path:
+    """Write the installed versions of everything that the extras of users need, for `pip install -c`. Return the file.
+
+    An extra that is not installed is left out, with a note.
+    """
+    from packaging.requirements import Requirement
+    from packaging.utils import canonicalize_name
+
+    found: dict[str, str] = {}
+    missing: set[str] = set()
+    waiting = [(need, extra) for need in metadata.requires("defect-workbench") or [] for extra in EXTRAS]
+    while waiting:
+        text, extra = waiting.pop()
+        need = Requirement(text)
+        if need.marker is not None and not need.marker.evaluate({"extra": extra}):
+            continue
+        name = canonicalize_name(need.name)
+        try:
+            version_here, needs = metadata.version(name), metadata.requires(name) or []
+        except metadata.PackageNotFoundError:
+            missing.add(name)
+            continue
+        if name not in found or need.extras:
+            found[name] = version_here
+            waiting += [(each, wanted) for each in needs for wanted in ("", *need.extras)]
+    folder.mkdir(parents=True, exist_ok=True)
+    file = folder / f"constraints-{version()}.txt"
+    python = f"{sys.version_info.major}.{sys.version_info.minor}"
+    head = (
+        f"# Versions with which Defect Workbench {version()} was tested, on {platform.system()} with Python {python}.\n"
+    )
+    lines = [*(f"{name}=={number}\n" for name, number in sorted(found.items()))]
+    lines += [f"# not tested here: {name}\n" for name in sorted(missing - found.keys())]
+    file.write_text(head + "".join(lines), encoding="utf-8")
+    return file
 
 
 def wheelhouse() -> None:
@@ -238,6 +283,7 @@ COMMANDS = {
     "archive": archive,
     "deb": deb,
     "installer": installer,
+    "constraints": constraints,
     "wheelhouse": wheelhouse,
     "check": check,
 }

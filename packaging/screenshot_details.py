@@ -151,7 +151,7 @@ def tabbed(command: str, steps: int, stage: Stage) -> None:
     stage.pause(0.3)
 
 
-_TABBED = {"export_labels": 7, "sources": 7, "recipe": 7}  # dialog -> presses of Tab
+_TABBED = {"export_labels": 7, "sources": 7, "training_settings": 7}  # dialog -> presses of Tab
 FOCUS_VIEWS: dict[str, View] = {
     f"focus_{command}_{steps}": partial(tabbed, command, steps)
     for command, most in _TABBED.items()

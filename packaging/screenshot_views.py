@@ -184,7 +184,7 @@ def suggestions(stage: Stage) -> None:
 
 def training_settings(stage: Stage) -> None:
     stage.follow("unet")
-    stage.run("recipe")
+    stage.run("training_settings")
     dialog = stage.window.findChild(TrainingSettingsDialog)
     stage.wait(lambda: dialog.settings is not None)  # the automatic values are planned in a thread
 
@@ -220,7 +220,7 @@ def export_report(stage: Stage) -> None:
 
 def evaluation(stage: Stage) -> None:
     stage.follow("unet")
-    stage.run("review")
+    stage.run("evaluation")
     stage.wait(lambda: stage.services.evaluation.result is not None and not stage.services.evaluation.busy)
     stage.pause(1)
 
@@ -234,7 +234,7 @@ def evaluation_lighting(stage: Stage) -> None:
 
 def evaluation_of_verdicts(stage: Stage) -> None:
     stage.follow("resnet")
-    stage.run("review")
+    stage.run("evaluation")
     page = stage.window.findChild(VerdictEvaluationPage)
     stage.wait(lambda: page is not None and page.isVisible() and page.evaluation is not None)
     stage.pause(1)
@@ -242,7 +242,7 @@ def evaluation_of_verdicts(stage: Stage) -> None:
 
 def evaluation_without_model(stage: Stage) -> None:
     stage.open_copy("new-surfaces")
-    stage.run("review")
+    stage.run("evaluation")
     stage.pause(0.5)
 
 

@@ -6,8 +6,12 @@
 SAMPLE is a project made by `workbench demo`; it is copied, not changed. `2560x1440@2` is a window of 1280 x 720 logical
 pixels on a screen of scale 2. OUT receives THEME-LANGUAGE-SIZE/VIEW.png and, with `--sheet`, one contact sheet
 a combination. Texts that are cut, widgets outside of the window and English words in a Chinese window are written to
-standard error. Works without a screen. `--focus` takes some dialogs after each press of Tab instead. `--readme` renews
-resources/screenshot.png, `--guide` the sheets of views in the guide, from the first theme and size.
+standard error. Works without a screen. `--focus` takes some dialogs after each press of Tab instead. `--guide` renews
+the pictures of the guide, from the first theme and size, and `--animation` the one
+of the README. The files in the repository are made in a few minutes by
+
+    python packaging/screenshots.py SAMPLE OUT --guide --themes light --sizes 1366x768 --views guide
+    python packaging/screenshots.py SAMPLE OUT --animation --themes dark --languages en --sizes 1100x660
 """
 
 from __future__ import annotations
@@ -25,9 +29,11 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 os.environ.setdefault("QT_QPA_PLATFORM", "offscreen" if "DISPLAY" not in os.environ else "xcb")
 
-from PySide6.QtCore import QRect, QSettings, Qt
-from PySide6.QtGui import QColor, QGuiApplication, QImage, QPainter
+from PIL import Image
+from PySide6.QtCore import QSettings, Qt
+from PySide6.QtGui import QGuiApplication, QImage, QPainter
 from PySide6.QtWidgets import QApplication
+from screenshot_animation import stroke
 from screenshot_details import FOCUS_VIEWS
 from screenshot_dialogs import HARMLESS, VIEWS
 from screenshot_faults import faults
@@ -37,23 +43,14 @@ from workbench.core.project.project import Project
 from workbench.core.runs.run import Run
 
 ROOT = Path(__file__).resolve().parents[1]
-README_PICTURE = ROOT / "resources" / "screenshot.png"
-GUIDE_PICTURE = "views.jpg"
-# Views of the sheet in the guide, in the order of the work, each in the combination of the page's language.
+# Views in the guide. Pages show a picture as `NAME.webp`.
 GUIDE_VIEWS = (
-    "welcome",
-    "spots",
-    "image_menu",
-    "contact_sheet",
-    "label_errors",
-    "palette",
-    "training_settings",
-    "live_training",
-    "evaluation_lighting",
-    "comparison",
-    "export_options",
-    "settings_keyboard",
+    *("new_project", "labeling", "spots", "contact_sheet", "class_merge", "suggestions", "live_training"),
+    *("evaluation", "evaluation_lighting", "evaluation_of_verdicts", "comparison"),
+    *("export_options", "export_report", "folder_results", "palette"),
 )
+GUIDE_BYTES, ANIMATION_BYTES = 4 << 20, 2 << 20  # largest size of all pictures of the guide, and of the animation
+ANIMATION = ROOT / "resources" / "stroke.webp"
 
 
 def take(sample: Path, out: Path, themes: list[str], language: str, sizes: list[str], views: list[str]) -> None:
@@ -144,22 +141,28 @@ def sheet(folder: Path, columns: int = 4, width: int = 720) -> None:
     target.save(str(folder) + ".png")
 
 
-def guide_sheet(folder: Path, target: Path, columns: int = 2, width: int = 364, gap: int = 10) -> None:
-    """Write a small sheet of some views for the guide."""
-    pictures = [QImage(str(folder / f"{name}.png")) for name in GUIDE_VIEWS]
-    height = width * pictures[0].height() // pictures[0].width()
-    rows = -(-len(pictures) // columns)
-    result = QImage(columns * (width + gap) - gap, rows * (height + gap) - gap, QImage.Format.Format_RGB32)
-    result.fill(QColor("#808080"))
-    painter = QPainter(result)
-    for number, picture in enumerate(pictures):
-        place = QRect(number % columns * (width + gap), number // columns * (height + gap), width, height)
-        scaled = picture.scaled(
-            place.size(), Qt.AspectRatioMode.IgnoreAspectRatio, Qt.TransformationMode.SmoothTransformation
-        )
-        painter.drawImage(place, scaled)
-    painter.end()
-    result.save(str(target), quality=82)
+def guide_pictures(folder: Path, target: Path) -> int:
+    """Write the views of the guide that are in `folder` as WebP files. Return their size in bytes."""
+    nbytes = 0
+    for path in (folder / f"{name}.png" for name in GUIDE_VIEWS):
+        if path.exists():
+            file = target / f"{path.stem}.webp"
+            with Image.open(path) as image:
+                image.convert("RGB").save(file, quality=72, method=6)
+            nbytes += file.stat().st_size
+    return nbytes
+
+
+def write_animation(frames: list[tuple[QImage, int]], target: Path, width: int = 820) -> int:
+    """Write pictures with their durations in milliseconds as one animation. Return its size in bytes."""
+    images = []
+    for frame, _ in frames:
+        small = frame.scaledToWidth(width, Qt.TransformationMode.SmoothTransformation)
+        rgb = small.convertToFormat(QImage.Format.Format_RGB888)
+        images.append(Image.frombytes("RGB", (rgb.width(), rgb.height()), rgb.bits(), "raw", "RGB", rgb.bytesPerLine()))
+    times = [milliseconds for _, milliseconds in frames]
+    images[0].save(target, save_all=True, append_images=images[1:], duration=times, loop=0, quality=60, method=6)
+    return target.stat().st_size
 
 
 def main() -> int:
@@ -173,9 +176,11 @@ def main() -> int:
     parser.add_argument("--focus", action="store_true", help="take the keyboard focus in dialogs")
     parser.add_argument("--sheet", action="store_true", help="write a contact sheet of each combination")
     parser.add_argument("--one", action="store_true", help=argparse.SUPPRESS)
-    parser.add_argument("--readme", action="store_true", help="renew resources/screenshot.png")
-    parser.add_argument("--guide", action="store_true", help="renew the sheets of views in the guide")
+    parser.add_argument("--guide", action="store_true", help="renew the pictures of the guide")
+    parser.add_argument("--animation", action="store_true", help="renew resources/stroke.webp instead")
     options = parser.parse_args()
+    if options.views == "guide":
+        options.views = ",".join(GUIDE_VIEWS)
     if options.focus:
         options.views = ",".join(FOCUS_VIEWS)
     if options.one:
@@ -183,6 +188,11 @@ def main() -> int:
         QApplication.setOrganizationName("defect-workbench-screenshots")
         app = QApplication(sys.argv[:1])  # noqa: F841 - lives as long as the windows
         themes, sizes, views = (value.split(",") for value in (options.themes, options.sizes, options.views))
+        if options.animation:
+            frames = stroke(Stage(options.sample, themes[0], options.languages, logical_size(sizes[0])))
+            nbytes = write_animation(frames, ANIMATION)
+            print(f"{ANIMATION.name}: {len(frames)} frames, {nbytes / 1e6:.2f} MB")
+            return int(nbytes > ANIMATION_BYTES)
         take(options.sample, options.out, themes, options.languages, sizes, views)
         return 0
     themes, languages, sizes = (value.split(",") for value in (options.themes, options.languages, options.sizes))
@@ -190,22 +200,26 @@ def main() -> int:
         sample = Path(folder) / "sample-project"
         shutil.copytree(options.sample, sample)
         Project.open(sample, identity="copy").close()
-        prepare(sample)
+        if not options.animation:
+            prepare(sample)
         for language in languages:
             for same in by_scale(sizes):  # the scale of the screen is fixed for a process
                 environment = {**os.environ, **screen(same[0], Path(folder)), "HOME": folder}
                 command = [sys.executable, __file__, str(sample), str(options.out), "--one", "--views", options.views]
+                command += ["--animation"] * options.animation
                 command += ["--themes", options.themes, "--languages", language, "--sizes", ",".join(same)]
                 subprocess.run(command, env=environment, check=False)
         if options.sheet:
             for theme, language, size in itertools.product(themes, languages, sizes):
                 sheet(options.out / f"{theme}-{language}-{size}")
-    if options.readme:
-        shutil.copyfile(options.out / f"{themes[0]}-{languages[0]}-{sizes[0]}" / "labeling.png", README_PICTURE)
     if options.guide:
-        for language in languages:
-            target = ROOT / "resources" / "guide" / language / GUIDE_PICTURE
-            guide_sheet(options.out / f"{themes[0]}-{language}-{sizes[0]}", target)
+        sizes_of = [
+            guide_pictures(options.out / f"{themes[0]}-{language}-{sizes[0]}", ROOT / "resources" / "guide" / language)
+            for language in languages
+        ]
+        print(f"pictures of the guide: {sum(sizes_of) / 1e6:.2f} MB")
+        if sum(sizes_of) > GUIDE_BYTES:
+            return 1
     return 0
 
 

@@ -114,6 +114,12 @@ hypothesis.settings.register_profile("untimed", deadline=None)
 hypothesis.settings.load_profile("untimed")
 
 
+def _move_windows_home(patch: pytest.MonkeyPatch, home: Path) -> None:
+    """Redirect the folders that `platformdirs` asks Windows for."""
+    for name in ("APPDATA", "LOCAL_APPDATA"):
+        patch.setenv(f"WIN_PD_OVERRIDE_{name}", str(home / "windows"))
+
+
 @pytest.fixture(scope="session", autouse=True)
 def homes(tmp_path_factory) -> Iterator[Iterator[Path]]:
     """Iterator over new home folders. `mktemp` would search all folders of earlier tests for each one.
@@ -124,6 +130,7 @@ def homes(tmp_path_factory) -> Iterator[Iterator[Path]]:
     with pytest.MonkeyPatch.context() as patch:
         for kind in ("config", "data"):
             patch.setenv(f"XDG_{kind.upper()}_HOME", str(folder / "shared"))
+        _move_windows_home(patch, folder / "shared")
         yield (folder / str(number) for number in itertools.count())
 
 
@@ -170,6 +177,7 @@ def isolation(request, homes, forked_programs):
     with pytest.MonkeyPatch.context() as patch:
         for kind in ("config", "cache", "data", "state"):
             patch.setenv(f"XDG_{kind.upper()}_HOME", str(home / kind))
+        _move_windows_home(patch, home)
         if "qtbot" in request.fixturenames:
             patch.setattr("workbench.ui.shell.application.EXCLUSION_DELAY", NEVER)
         yield

@@ -363,6 +363,7 @@ IMPORTED_AS = {
 NEEDED_BY = {
     "httptools": ("workbench/cli/serving/http_server.py", "httptools_impl"),
     "uvloop": ("workbench/cli/serving/http_server.py", "uvloop"),
+    "tensorboard": ("workbench/cli/training_log/log_targets.py", "tensorboard --logdir"),
     "paddlepaddle-gpu": ("workbench/training/networks.py", r"import paddle"),
     "setuptools": ("pyproject.toml", r"paddle imports it without declaring it"),
     "ml-dtypes": ("workbench/training/export/export_formats.py", r"onnxruntime\.quantization"),
@@ -374,8 +375,8 @@ NEEDED_BY = {
     "ruff": ("tests/test_architecture.py", r'"-m", "ruff"'),
     "build": ("packaging/build.py", r'"-m", "build"'),
     "pyinstaller": ("packaging/build.py", r"PyInstaller"),
-    "cyclonedx-bom": ("packaging/build.py", r"cyclonedx-py"),
-    "pip-licenses": ("packaging/build.py", r"pip-licenses"),
+    "cyclonedx-bom": ("packaging/build.py", r"cyclonedx_py"),
+    "pip-licenses": ("packaging/build.py", r"piplicenses"),
 }
 
 # Functions that import a module by its name.
@@ -398,7 +399,8 @@ def imported_names(paths: Iterable[Path]) -> set[str]:
 
 def test_every_dependency_is_used():
     text = (ROOT / "pyproject.toml").read_text("utf-8")
-    declared = re.findall(r'^\s+"([A-Za-z0-9_.-]+)[^"]*",', text.split("[project.scripts]")[0], re.M)
+    requirements = text.partition("\ndependencies = [")[2].partition("[project.scripts]")[0]
+    declared = re.findall(r'^\s+"([A-Za-z0-9_.-]+)[^"]*",', requirements, re.M)
     assert len(declared) > 15
     imported = imported_names([*SOURCES, *(ROOT / "tests").rglob("*.py"), *(ROOT / "packaging").rglob("*.py")])
     unused = []

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 from pathlib import Path
 from typing import get_args
 
@@ -54,5 +55,17 @@ def test_each_export_format_and_augmentation_has_a_name():
 
 
 def test_packages_of_the_log_targets_are_in_their_extra():
-    extra = (ROOT / "pyproject.toml").read_text("utf-8").partition("\nlog = [")[2].partition("\n]")[0]
-    assert [target.requirement for target in TARGETS.values() if f'"{target.requirement}"' not in extra] == []
+    text = (ROOT / "pyproject.toml").read_text("utf-8")
+    extras = {name: text.partition(f"\nlog-{name} = [")[2].partition("\n]")[0] for name in TARGETS}
+    missing = [name for name, target in TARGETS.items() for need in target.packages if f'"{need}>=' not in extras[name]]
+    assert missing == []
+
+
+def test_requirements_are_stated_once():
+    """Exports have no metadata of the application, so that its inference package repeats requirements: equal ones."""
+    declared = set(re.findall(r'"([A-Za-z0-9_.-]+[<>=!][^";]*)', (ROOT / "pyproject.toml").read_text("utf-8")))
+    names = {re.split("[<>=!]", need)[0].casefold() for need in declared}
+    for path in (ROOT / "workbench").rglob("*.py"):
+        for need in re.findall(r'"([A-Za-z][A-Za-z0-9_-]+(?:>=|==)[0-9][^" ]*)"', path.read_text("utf-8")):
+            if re.split("[<>=!]", need)[0].casefold() in names:
+                assert need in declared, path

@@ -1,78 +1,111 @@
-"""Python interface for other programs: read a project, import and export labels, train, predict.
+"""Python interface for other programs: projects, labels, training, evaluation, exports, prediction.
 
 `API_VERSION` covers the names in `__all__`, their parameters, and what their docstrings describe; other modules of the
-package may change in any version. A project is given as its folder or as the result of `open`. Errors that a user can
-correct are raised as `Problem`, whose text is one or two sentences. This module imports neither Qt nor Paddle.
+package may change in any version. A project is given as its folder or as the result of `open`. Functions that write
+to a project fail while it is open in a window. Errors that a user can correct are raised as `Problem`, whose text is
+one or two sentences. This module imports neither Qt nor Paddle.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
-from workbench.core.problems import ModelUnusable, Problem
-from workbench.core.project import exporting, importing
+from workbench.core.check import project_check
+from workbench.core.check.project_check import Finding
+from workbench.core.check.project_statistics import ProjectStatistics, project_statistics
+from workbench.core.documents.comparison_report import compare_evaluations
+from workbench.core.evaluation import run_measurement
+from workbench.core.evaluation.evaluation_comparison import EvaluationComparison
+from workbench.core.evaluation.figures import Figure
+from workbench.core.evaluation.run_measurement import RunMeasurement as Evaluation, measure
+from workbench.core.evaluation.split_evaluation import evaluate_like
+from workbench.core.evaluation.verdict_rules import BUDGET, RuleEvaluation
+from workbench.core.images import image_files
+from workbench.core.label_next.label_advice import LabelNextList, rank_images
+from workbench.core.label_next.spot_search import Spot, find_spots
+from workbench.core.problems import Problem
+from workbench.core.project import exporting, import_journal, importing, written_labels
 from workbench.core.project.exporting import LabelExportReport
 from workbench.core.project.formats.label_export import LabelExportOptions
+from workbench.core.project.image_row import read_rows
 from workbench.core.project.import_account import ImportReport, ImportRequest
 from workbench.core.project.project import Project
+from workbench.core.project.written_labels import WrittenLabel as Label
 from workbench.core.runs.events import Event
-from workbench.core.runs.model_lookup import model_folder, open_model, open_network
-from workbench.core.runs.run import Run
+from workbench.core.runs.export_options import ExportOptions
+from workbench.core.runs.loaded_model import LoadedModel, UnusableArray, as_problems, load_model
+from workbench.core.runs.run import Run, list_runs, named_run, run_in_use
 from workbench.core.runs.samples import IGNORED, LabeledProject, MapDataset, Sample
-from workbench.core.runs.training_process import new_run, requested_settings, run_training
-from workbench.inference.engines import EngineError
-from workbench.inference.model_settings import SettingsError
-from workbench.inference.predictor import Prediction, Predictor
+from workbench.core.runs.training_process import export_run, new_run, requested_settings, run_training
+from workbench.inference.predictor import Prediction
 
 # fmt: off
 __all__ = [
-    "API_VERSION", "IGNORED", "Event", "ImportReport", "LabelExportReport", "LabeledProject", "LoadedModel",
-    "MapDataset", "Prediction", "Problem", "Run", "Sample", "UnusableArray", "export_labels", "import_labels", "load",
-    "open", "train",
+    "API_VERSION", "IGNORED", "Evaluation", "EvaluationComparison", "Event", "Figure", "Finding", "ImportReport",
+    "Label", "LabelExportReport", "LabelNextList", "LabeledProject", "LoadedModel", "MapDataset", "Prediction",
+    "Problem", "ProjectStatistics", "RuleEvaluation", "Run", "Sample", "Spot", "UnusableArray", "add_images", "check",
+    "choose_rule", "compare", "create", "evaluate", "export_labels", "export_model", "import_labels", "label_next",
+    "load", "open", "runs", "spots", "statistics", "train", "undo", "write_labels",
 ]
 # fmt: on
 
-API_VERSION = (1, 0)  # raised by: (incompatible changes, additions)
+API_VERSION = (1, 1)  # raised by: (incompatible changes, additions)
 
 ProjectPath = Path | str | LabeledProject
+RunName = Run | Path | str  # a run, its folder, its project for the model in use, or with `project` a name
 Progress = Callable[[int, int], None]  # called with the number of images done and in total
+OnEvent = Callable[[Event], bool | None]  # called with each event of a child process; False stops it
 
 
-class UnusableArray(Problem):
-    message = "An array of shape {shape} and type {dtype} cannot be predicted."
-    advice = "Pass (H, W) gray or (H, W, 3) RGB values of type uint8 or uint16, or of type float32 from 0 to 1."
+def create(folder: Path | str, *, images: Path | str | None = None, **choices: Any) -> LabeledProject:
+    """Create a project. images: folder of images, which are used where they are. choices: classes, verdicts, name.
 
-
-class LoadedModel:
-    """Model ready for prediction, in any thread. path: of its folder or file. settings: a `ModelSettings`."""
-
-    def __init__(self, path: Path, predictor: Predictor) -> None:
-        self.path, self.settings = path, predictor.settings
-        self._predictor = predictor
-
-    def predict(self, image: np.ndarray, *, keep_probabilities: bool = False) -> Prediction:
-        """Return the prediction for an image as stored, (H, W) or (H, W, 3) RGB; uint8, uint16 or float32 (0..1).
-
-        A segmentation gives mask, uint8 (H, W) class ids; scores; regions, each with class, box, area and score; and a
-        verdict by the rule of the model. A classification gives verdict and probabilities. keep_probabilities: include
-        class_scores, uint8 (classes, H, W). Raises UnusableArray, ModelUnusable.
-        """
-        supported = image.dtype in (np.uint8, np.uint16, np.float32)
-        if not supported or 0 in image.shape or not (image.ndim == 2 or image.ndim == 3 and image.shape[2] == 3):
-            raise UnusableArray(shape=image.shape, dtype=image.dtype)
-        try:
-            return self._predictor.predict(image, keep_probabilities=keep_probabilities)
-        except EngineError as error:
-            raise ModelUnusable(path=str(self.path), why=str(error)) from error
+    Raises ProjectExists, FolderMissing, CannotWrite.
+    """
+    Project.create(folder, images=images, **choices).close()
+    return LabeledProject(folder)
 
 
 def open(project: Path | str, *, run: Run | Path | str | None = None) -> LabeledProject:
     """Open a project for reading. run: a run, its name or path, "last" or "best": the samples have its data split."""
     return LabeledProject(project, run)
+
+
+def add_images(project: ProjectPath, images: Path | str | Iterable[Path | str]) -> list[str]:
+    """Add images and return their keys. images: a folder, whose images are used where they are, or files to copy.
+
+    Raises FolderMissing, ImageBroken, CannotWrite, ProjectLocked; files are checked before the first is copied.
+    """
+    with _written(project) as opened:
+        before = set(opened.images())
+        if isinstance(images, (Path, str)):
+            opened.add_source(images)
+        else:
+            paths = [Path(path) for path in images]
+            for path in paths:
+                image_files.image_size(path)
+            for path in paths:
+                opened.copy_image(path, path.name)
+        return [key for key in opened.images() if key not in before]
+
+
+def write_labels(project: ProjectPath, labels: Mapping[str, Label]) -> int:
+    """Write labels by key of the image, all or none; the window and `undo` undo them as one step.
+
+    Return the number of changed images. Raises NotInProject, MaskWrongSize, MaskUnknownClass, BadSettings.
+    """
+    with _written(project) as opened:
+        return written_labels.write_labels(opened, labels)
+
+
+def undo(project: ProjectPath) -> int | None:
+    """Undo the last `write_labels`, import, merge or change of classes: the number of restored images, None if none."""
+    with _written(project) as opened:
+        undone = import_journal.undo_last(opened, _silent)
+    return None if undone is None else undone[1].images
 
 
 def import_labels(
@@ -81,11 +114,11 @@ def import_labels(
     """Import a folder, label file or zip archive of any supported format, as `workbench import` does.
 
     choices: format ("auto"), conflicts ("keep", "replace", "merge"), boxes ("box", "ellipse", "cut"), classes and
-    verdicts (name in the labels -> name in the project, None to ignore it), class_name, threshold, copy, split. The
-    project must not be open in a window. Raises ProjectLocked, FolderMissing, UnknownFormat, NothingToImport.
+    verdicts (name in the labels -> name in the project, None to ignore it), class_name, threshold, copy, split. Raises
+    ProjectLocked, FolderMissing, UnknownFormat, NothingToImport.
     """
     request = ImportRequest(**choices)
-    with Project.open(_folder(project)) as opened:
+    with _written(project) as opened:
         return importing.import_labels(opened, source, request, progress=progress)
 
 
@@ -98,14 +131,39 @@ def export_labels(
     run, the data split is that of the run. Raises UnknownFormat, ExportExists, NoLabels, CannotWrite.
     """
     items = project.items if isinstance(project, LabeledProject) and project.run is not None else None
-    return exporting.export_labels(
-        Project.open(_folder(project), write=False),
-        target,
-        format=format,
-        options=LabelExportOptions(**choices),
-        splits=None if items is None else {key: item.split for key, item in items.items()},
-        progress=progress,
-    )
+    splits = None if items is None else {key: item.split for key, item in items.items()}
+    more = {"options": LabelExportOptions(**choices), "splits": splits, "progress": progress}
+    return exporting.export_labels(_read(project), target, format=format, **more)
+
+
+def check(project: ProjectPath, *, progress: Progress | None = None) -> list[Finding]:
+    """Return what `workbench check` finds: possible label errors, data leakage, damaged files."""
+    return project_check.check(_read(project), progress)
+
+
+def statistics(project: ProjectPath, *, progress: Progress | None = None) -> ProjectStatistics:
+    """Count images, verdicts, classes and regions, and measure region sizes in pixels."""
+    return project_statistics(_read(project), progress)
+
+
+def label_next(
+    project: ProjectPath, *, count: int = 20, run: RunName | None = None, progress: Progress | None = None
+) -> LabelNextList:
+    """Rank the unlabeled images: entries have key and reasons. run: instead of the model in use, if there is one."""
+    opened = _read(project)
+    model = run_in_use(opened.root) if run is None else _run(run, project)
+    with as_problems(opened.root):
+        return rank_images(opened, read_rows(opened), model, count=count, progress=progress)
+
+
+def spots(project: ProjectPath, keys: Sequence[str] | None = None, *, count: int = 5) -> dict[str, tuple[Spot, ...]]:
+    """Return the spots that differ most from the rest of their image, by key; all images by default.
+
+    A model of good images finds them if the project has one. Raises NotInProject, ImageBroken.
+    """
+    opened = _read(project)
+    with as_problems(opened.root):
+        return find_spots(opened, keys, count=count)
 
 
 def train(
@@ -113,7 +171,7 @@ def train(
     model: str = "unet",
     *,
     minutes: float | None = None,
-    on_event: Callable[[Event], bool | None] | None = None,
+    on_event: OnEvent | None = None,
     **settings: Any,
 ) -> Run:
     """Train in a child process, as `workbench train` does, and return the run once it has ended.
@@ -123,27 +181,120 @@ def train(
     if it returns False, or on Ctrl+C, the training stops and its best model remains; an exception kills it. The run has
     name, root, events() and best_evaluation() or None. Raises ProjectLocked, BadSettings, PaddleMissing and others.
     """
-    root = _folder(project)
-    choices = settings if minutes is None else {**settings, "minutes": minutes}
+    root, choices = _folder(project), settings if minutes is None else {**settings, "minutes": minutes}
+    choices = {name: value.root if isinstance(value, Run) else value for name, value in choices.items()}
     run = new_run(root, requested_settings(root, model, choices))
     run_training(run, on_event=on_event or (lambda event: None), on_stop=lambda: None)
     return run
 
 
-def load(model: Run | Path | str, *, project: ProjectPath | None = None, threads: int | None = None) -> LoadedModel:
+def runs(project: ProjectPath) -> list[Run]:
+    """Return the runs of a project, oldest first."""
+    return list_runs(_read(project).root)
+
+
+def evaluate(
+    run: RunName, *, project: ProjectPath | None = None, split: str | None = None, progress: Progress | None = None
+) -> Evaluation:
+    """Measure a run on the images that it was not trained on, with their present labels.
+
+    split: "val", "test", "val+test", or "all" with the training images; by default test images if there are any.
+    Raises UnknownRun, RunUnusable, BadSettings.
+    """
+    return Evaluation.of(measure(_run(run, project), split, progress))
+
+
+def compare(
+    first: RunName,
+    second: RunName,
+    *,
+    project: ProjectPath | None = None,
+    split: str | None = None,
+    progress: Progress | None = None,
+) -> EvaluationComparison:
+    """Compare two runs on the images of a split that neither was trained on; split: as of `evaluate`, of the first.
+
+    Each entry of metrics has figures (one per run), difference, edges of its 95% interval and outcome, which is
+    "better", "worse", "equal", "unclear" or "unknown" of the second run. Raises UnknownRun, RunUnusable.
+    """
+    shown, other = measure(_run(first, project), split, progress), _run(second, project)
+    with as_problems(other.root):
+        same = evaluate_like(_read(shown.run.project_root), other, shown, progress=progress or _silent)
+    assert same is not None  # it cannot be canceled
+    return compare_evaluations(shown, same)
+
+
+def choose_rule(
+    run: RunName,
+    by: str = "budget",
+    value: float = BUDGET,
+    *,
+    limits: Mapping[str, Mapping[str, float]] | None = None,
+    verdicts: tuple[str, str] = ("OK", "NG"),
+    store: bool = False,
+    project: ProjectPath | None = None,
+) -> RuleEvaluation:
+    """Choose and measure the rule by which a UNet run, or one of good images, rejects images.
+
+    by: "budget": at most `value` false alarms in 100 good images; "cost": a missed defective image costs `value` false
+    alarms; "mass": anomaly score in pixels; "region": limits, class name -> area in pixels and probability. verdicts:
+    names of good and bad. store: use the rule in predictions and exports. Raises BadSettings, RunUnusable.
+    """
+    measured = measure(_run(run, project))
+    chosen, result = run_measurement.choose_rule(measured, by, value, limits or {}, verdicts)
+    if store:
+        run_measurement.store_rule(measured, chosen)
+    return result
+
+
+def export_model(
+    run: RunName,
+    out: Path | str | None = None,
+    *,
+    project: ProjectPath | None = None,
+    on_event: OnEvent | None = None,
+    **options: Any,
+) -> Path:
+    """Export a run as a folder that predicts without Defect Workbench, and return it, as `workbench export` does.
+
+    out: new or empty folder; by default below `exports/`. options: formats (("onnx",)), point, target_ms, seconds,
+    language, shape, require_ready. An event "trouble" tells what is wrong with the model. Raises ParityFailed if the
+    export does not predict what the run predicts, ExportExists, BadSettings, PaddleMissing.
+    """
+    found, target = _run(run, project), None if out is None else Path(out)
+    events = {"on_event": on_event or (lambda event: None), "on_stop": lambda: None}
+    report = export_run(found, ExportOptions(**options), out=target, **events)
+    return Path(report["path"])
+
+
+def load(model: RunName, *, project: ProjectPath | None = None, threads: int | None = None) -> LoadedModel:
     """Load the model of a run or export: the run, a folder, an ONNX file, or with `project` a run by name.
 
     threads: CPU threads, 0 for all. Raises UnknownModel, UnknownRun, RunUnusable, ExportDamaged, ModelUnusable.
     """
-    path = model.root if isinstance(model, Run) else Path(model)
-    try:
-        if path.suffix.lower() == ".onnx":
-            return LoadedModel(path, open_network(path, threads))
-        folder = model_folder(path, None if project is None else _folder(project))
-        return LoadedModel(folder, open_model(folder, threads))
-    except (SettingsError, EngineError) as error:
-        raise ModelUnusable(path=str(path), why=str(error)) from error
+    return load_model(model, None if project is None else _folder(project), threads)
 
 
 def _folder(project: ProjectPath) -> Path:
     return project.root if isinstance(project, LabeledProject) else Path(project)
+
+
+def _read(project: ProjectPath) -> Project:
+    return Project.open(_folder(project), write=False)
+
+
+@contextmanager
+def _written(project: ProjectPath) -> Iterator[Project]:
+    """Context of a project that is open for writing; samples of an open one are listed again at its end."""
+    with Project.open(_folder(project)) as opened:
+        yield opened
+    if isinstance(project, LabeledProject):
+        project.refresh()
+
+
+def _run(run: RunName, project: ProjectPath | None) -> Run:
+    return named_run(run, None if project is None else _folder(project))
+
+
+def _silent(done: int, total: int) -> None:
+    pass

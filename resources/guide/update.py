@@ -14,6 +14,7 @@ ROOT = HERE.parents[1]
 sys.path.insert(0, str(ROOT))
 
 from workbench import cli  # noqa: E402
+from workbench.cli.verb_help import EXAMPLES, default_text  # noqa: E402
 
 FILE = "command-line.md"
 # Language -> title, introduction, table headings of commands, of arguments, title of the overview.
@@ -24,7 +25,7 @@ TEXTS = {
         "`--debug`, which prints the traceback of a problem, and `--trust-sources`, which allows a project or data\n"
         "set to read images from the places outside of its folder that it names. Exit status: 0 success, 1 a\n"
         "problem, reported in one sentence, 2 wrong use. `workbench VERB --help` shows the options of a command,\n"
-        "and `workbench --version` the version.",
+        "and `workbench --version` the version. Paths in JSON and in tables have slashes, on Windows too.",
         ("command", "purpose"),
         ("argument", "meaning"),
         "Overview",
@@ -34,7 +35,8 @@ TEXTS = {
         "所有命令都支持 `--json`（在标准输出上只输出一个 JSON 对象）、`--debug`（出现问题时输出调用栈），"
         "以及 `--trust-sources`（允许项目或数据集从其文件夹之外的位置读取图片）。"
         "退出状态：0 成功；1 出现问题，用一句话说明；2 用法错误。`workbench VERB --help` 显示一个命令的选项，"
-        "`workbench --version` 显示版本。命令行只有英文，参数的说明与 `--help` 相同。",
+        "`workbench --version` 显示版本。JSON 和表格中的路径一律使用正斜杠，Windows 上也是如此。"
+        "命令行只有英文，参数的说明与 `--help` 相同。",
         ("命令", "用途"),
         ("参数", "说明"),
         "命令一览",
@@ -55,6 +57,7 @@ CHINESE = {
     "unpack": "解包已打包的项目",
     "train": "训练 UNet（缺陷分割）、ResNet（整图判定）或良品图片模型",
     "use": "显示或选择正在使用的模型；evaluate、predict、queue 和 export 默认使用它",
+    "area": "显示或设置图片中的检测区域",
     "adopt": "将其他程序训练的分割网络（ONNX）作为训练记录添加到项目",
     "log": "将训练进度写给 TensorBoard、VisualDL 或 MLflow",
     "spots": "列出与图片其余部分差异最大的可疑点（有模型之前）",
@@ -98,6 +101,7 @@ def reference(language: str) -> str:
         shown = [action for action in parser._actions if action.help != argparse.SUPPRESS]
         actions = [action for action in shown if action.help or action.choices or action.option_strings]
         lines += ["", "```sh", _usage(parser), "```"]
+        lines += ["", "```sh", *(f"workbench {example}" for example in EXAMPLES[verb]), "```"]
         if actions:
             lines += ["", *_head(*arguments), *map(_row, actions)]
     return "\n".join(lines) + "\n"
@@ -135,7 +139,9 @@ def _usage(parser: argparse.ArgumentParser) -> str:
 def _row(action: argparse.Action) -> str:
     options = ", ".join(f"{option} {_value(action)}".strip() for option in action.option_strings)
     name = (options or _value(action)).replace("|", "\\|")
-    meaning = [_cell((action.help or "").replace("%%", "%"))] if action.help else []
+    default = default_text(action)
+    text = (action.help or "").replace("%%", "%") + (f" (default: {default})" if default else "")
+    meaning = [_cell(text)] if text else []
     if action.choices is not None:
         meaning.append(" · ".join(f"`{choice}`" for choice in action.choices))
     return f"| `{name}` | {'. '.join(meaning)} |"

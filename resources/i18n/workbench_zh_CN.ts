@@ -595,6 +595,69 @@
     </message>
 </context>
 <context>
+    <name>CoachMarks</name>
+    <message>
+        <source>Skip</source>
+        <translation>跳过</translation>
+    </message>
+    <message>
+        <source>{number} of {count}</source>
+        <translation>{number} / {count}</translation>
+    </message>
+    <message>
+        <source>Next</source>
+        <translation>下一个</translation>
+    </message>
+    <message>
+        <source>Done</source>
+        <translation>完成</translation>
+    </message>
+    <message>
+        <source>{n} {n:image is|images are} listed here. {image} is open.</source>
+        <translation>这里列出 {n} 张图片，{image} 已打开。</translation>
+    </message>
+    <message>
+        <source>Paint the defects of {image} with the brush, or with another tool on the left.</source>
+        <translation>用画笔或左侧的其他工具涂出 {image} 的缺陷。</translation>
+    </message>
+    <message>
+        <source>This button always names what helps most, and does it.</source>
+        <translation>这个按钮始终给出当前最有用的一步，点击即可执行。</translation>
+    </message>
+    <message>
+        <source>Choose the class that you paint. + adds another one.</source>
+        <translation>选择要涂画的类别，点击 + 添加类别。</translation>
+    </message>
+    <message>
+        <source>Marks the image as done and opens the next one. Unpainted, it is good.</source>
+        <translation>将图片标为已完成并打开下一张。不涂画即为良品。</translation>
+    </message>
+    <message>
+        <source>Two images with defects and ten good images are enough for a training.</source>
+        <translation>两张缺陷图片和十张良品图片就可以训练。</translation>
+    </message>
+    <message>
+        <source>Your images</source>
+        <translation>你的图片</translation>
+    </message>
+    <message>
+        <source>Next step</source>
+        <translation>下一步</translation>
+    </message>
+    <message>
+        <source>Classes</source>
+        <translation>类别</translation>
+    </message>
+    <message>
+        <source>Paint</source>
+        <translation>涂画</translation>
+    </message>
+    <message>
+        <source>Train</source>
+        <translation>训练</translation>
+    </message>
+</context>
+<context>
     <name>CollapsibleSection</name>
     <message>
         <source>Fold or unfold this section</source>
@@ -810,6 +873,26 @@
     <message>
         <source>No false alarms at this operating point</source>
         <translation>此工作点下没有误报</translation>
+    </message>
+    <message>
+        <source>No such images at this operating point</source>
+        <translation>此工作点没有这类图片</translation>
+    </message>
+    <message>
+        <source>Defective</source>
+        <translation>有缺陷</translation>
+    </message>
+    <message>
+        <source>Good</source>
+        <translation>良品</translation>
+    </message>
+    <message>
+        <source>Unsure</source>
+        <translation>不确定</translation>
+    </message>
+    <message>
+        <source>{label} → {verdict}  {n}</source>
+        <translation>{label} → {verdict}  {n}</translation>
     </message>
     <message>
         <source>predicted as {name}</source>
@@ -1175,6 +1258,10 @@
     <message>
         <source>Skipped images: {n} ({names})</source>
         <translation>已跳过的图片：{n} 张（{names}）</translation>
+    </message>
+    <message>
+        <source>How parts are told apart…</source>
+        <translation>如何区分零件…</translation>
     </message>
     <message>
         <source>Data leakage: {n} {n:image shows a part that was|images show parts that were} used in training, so the metrics are too high.</source>
@@ -1815,14 +1902,6 @@
         <source>good images: {rate}</source>
         <translation>良品图片：{rate}</translation>
     </message>
-    <message>
-        <source>Not measured</source>
-        <translation>未测量</translation>
-    </message>
-    <message>
-        <source>No good image is among these images.</source>
-        <translation>这些图片中没有良品图片。</translation>
-    </message>
 </context>
 <context>
     <name>HelpMenu</name>
@@ -1845,6 +1924,14 @@
     <message>
         <source>Explain the parts of the window one after another</source>
         <translation>依次介绍窗口的各个部分</translation>
+    </message>
+    <message>
+        <source>Show the &amp;controls</source>
+        <translation>指出控件(&amp;C)</translation>
+    </message>
+    <message>
+        <source>Point at the controls of a first project, one after another</source>
+        <translation>依次指出第一个项目所需的控件</translation>
     </message>
     <message>
         <source>G&amp;uide</source>
@@ -1895,6 +1982,85 @@
     <message>
         <source>The area within this distance of the image border is ignored for the anomaly score and the verdict. The training chooses the distance on the validation images.</source>
         <translation>距图片边缘不超过此距离的区域不计入异常分数和判定。训练会根据验证图片选择该距离。</translation>
+    </message>
+</context>
+<context>
+    <name>ImageConfusionPanel</name>
+    <message>
+        <source>Missed defective images</source>
+        <translation>漏检的缺陷图片</translation>
+    </message>
+    <message>
+        <source>Images with a labeled defect that get the verdict of a good image</source>
+        <translation>标注有缺陷、却判定为良品的图片</translation>
+    </message>
+    <message>
+        <source>False alarms on good images</source>
+        <translation>良品图片的误报</translation>
+    </message>
+    <message>
+        <source>Images without a labeled defect that are rejected</source>
+        <translation>没有标注缺陷、却被拒收的图片</translation>
+    </message>
+    <message>
+        <source>Label ↓  Verdict →</source>
+        <translation>标注 ↓  判定 →</translation>
+    </message>
+    <message>
+        <source>OK</source>
+        <translation>OK</translation>
+    </message>
+    <message>
+        <source>Unsure</source>
+        <translation>不确定</translation>
+    </message>
+    <message>
+        <source>NG</source>
+        <translation>NG</translation>
+    </message>
+    <message>
+        <source>Good</source>
+        <translation>良品</translation>
+    </message>
+    <message>
+        <source>Defective</source>
+        <translation>有缺陷</translation>
+    </message>
+    <message>
+        <source>{n} defective {n:image|images}</source>
+        <translation>{n} 张有缺陷的图片</translation>
+    </message>
+    <message>
+        <source>{n} good {n:image|images}</source>
+        <translation>{n} 张良品图片</translation>
+    </message>
+    <message>
+        <source>{images}. Click to see them.</source>
+        <translation>{images}。点击查看。</translation>
+    </message>
+    <message>
+        <source>Without a verdict rule an image with a region is NG.</source>
+        <translation>没有判定规则时，有区域的图片判定为 NG。</translation>
+    </message>
+    <message>
+        <source>no defective image held out</source>
+        <translation>验证/测试图片中没有缺陷图片</translation>
+    </message>
+    <message>
+        <source>no good image held out</source>
+        <translation>验证/测试图片中没有良品图片</translation>
+    </message>
+    <message>
+        <source>Not measured</source>
+        <translation>未测量</translation>
+    </message>
+    <message>
+        <source>{n} of {total}  ·  {share}</source>
+        <translation>{n} / {total}  ·  {share}</translation>
+    </message>
+    <message>
+        <source>Cost of these errors: {cost} false {cost:alarm|alarms}; a missed image counts as {ratio}</source>
+        <translation>这些错误的代价：{cost} 次误报；漏检一张图片计为 {ratio} 次</translation>
     </message>
 </context>
 <context>
@@ -2152,6 +2318,22 @@
         <translation>此图片未标为已完成</translation>
     </message>
     <message>
+        <source>Separate good and defe&amp;ctive images</source>
+        <translation>区分良品和缺陷图片(&amp;C)</translation>
+    </message>
+    <message>
+        <source>Show all images as thumbnails: {good} good, {defective} defective, {skip} next</source>
+        <translation>以缩略图显示全部图片：{good} 良品，{defective} 有缺陷，{skip} 下一张</translation>
+    </message>
+    <message>
+        <source>Paint defective images</source>
+        <translation>涂画缺陷图片</translation>
+    </message>
+    <message>
+        <source>List the images in progress, and open the next one whose defects are not painted</source>
+        <translation>列出进行中的图片，并打开下一张缺陷尚未涂画的图片</translation>
+    </message>
+    <message>
         <source>T&amp;here are no good images</source>
         <translation>没有良品图片(&amp;H)</translation>
     </message>
@@ -2285,6 +2467,13 @@
     </message>
 </context>
 <context>
+    <name>ImagePreview</name>
+    <message>
+        <source>Large view</source>
+        <translation>放大视图</translation>
+    </message>
+</context>
+<context>
     <name>ImageTableView</name>
     <message>
         <source>Metrics by image</source>
@@ -2293,6 +2482,14 @@
 </context>
 <context>
     <name>ImageVerdictPanel</name>
+    <message>
+        <source>Unsure above, px²</source>
+        <translation>高于此值为不确定（px²）</translation>
+    </message>
+    <message>
+        <source>Avoid missed images</source>
+        <translation>避免漏检</translation>
+    </message>
     <message>
         <source>Image verdict</source>
         <translation>图片判定</translation>
@@ -2366,6 +2563,22 @@
         <translation>固定的判定，或在异常分数中占比最大的类别</translation>
     </message>
     <message>
+        <source>Off</source>
+        <translation>关</translation>
+    </message>
+    <message>
+        <source>Images that are not rejected, but have an anomaly score above this, are left to a person</source>
+        <translation>未被拒收但异常分数高于此值的图片由人工判断</translation>
+    </message>
+    <message>
+        <source>Greatest value with which no defective one of these images passes as OK</source>
+        <translation>使这些图片中没有缺陷图片被判为 OK 的最大值</translation>
+    </message>
+    <message>
+        <source>No image with a defect is among these images</source>
+        <translation>这些图片中没有缺陷图片</translation>
+    </message>
+    <message>
         <source>Defective images rejected: {counts}</source>
         <translation>拒收的缺陷图片：{counts}</translation>
     </message>
@@ -2376,6 +2589,14 @@
     <message>
         <source>AUROC of the anomaly score: {value} ({interval})</source>
         <translation>异常分数的 AUROC：{value}（{interval}）</translation>
+    </message>
+    <message>
+        <source>Unsure has no effect: images are rejected from this score on.</source>
+        <translation>“不确定”不起作用：从该分数起图片已被拒收。</translation>
+    </message>
+    <message>
+        <source>Unsure: {n} {n:image|images}; missed defective images: {missed}</source>
+        <translation>不确定：{n} 张；漏检的缺陷图片：{missed} 张</translation>
     </message>
     <message>
         <source>Threshold of the anomaly score: {n} px²</source>
@@ -2391,6 +2612,18 @@
     <message>
         <source>Images</source>
         <translation>图片</translation>
+    </message>
+    <message>
+        <source>No listed image is left to mark as done.</source>
+        <translation>列表中没有待标记为已完成的图片。</translation>
+    </message>
+    <message>
+        <source>No listed image is left to label.</source>
+        <translation>列表中没有待标注的图片。</translation>
+    </message>
+    <message>
+        <source>No listed image is unreadable.</source>
+        <translation>列表中没有无法读取的图片。</translation>
     </message>
     <message>
         <source>{n} images</source>
@@ -3804,6 +4037,18 @@
         <translation>如需对图片使用，请再按一次{key}键。</translation>
     </message>
     <message>
+        <source>Stopped at {name}: it is not shown yet.</source>
+        <translation>在 {name} 处停止：该图片尚未显示。</translation>
+    </message>
+    <message>
+        <source>Keys typed too early have no effect.</source>
+        <translation>过早按下的键不起作用。</translation>
+    </message>
+    <message>
+        <source>{n} {n:image has|images have} painted defects and did not change.</source>
+        <translation>{n} 张图片已涂有缺陷，未作更改。</translation>
+    </message>
+    <message>
         <source>Nothing was painted because the area is too large.</source>
         <translation>区域过大，未涂画。</translation>
     </message>
@@ -3888,8 +4133,24 @@
         <translation>请保存工作。如果问题持续，请重新启动 Defect Workbench。</translation>
     </message>
     <message>
+        <source>{n} {n:image is|images are} hidden by the search, the filter or Label next.</source>
+        <translation>{n} 张图片被搜索、筛选或推荐标注隐藏。</translation>
+    </message>
+    <message>
+        <source>Show all images</source>
+        <translation>显示所有图片</translation>
+    </message>
+    <message>
         <source>Changed: {step}</source>
         <translation>已更改：{step}</translation>
+    </message>
+    <message>
+        <source>The area is not used yet. With it, these labels count neither in training nor in metrics.</source>
+        <translation>该区域尚未启用。启用后，这些标注将不计入训练和指标。</translation>
+    </message>
+    <message>
+        <source>Use it</source>
+        <translation>仍然启用</translation>
     </message>
     <message>
         <source>Model exported to {path}.</source>
@@ -4102,6 +4363,10 @@
         <translation>容差</translation>
     </message>
     <message>
+        <source>Value range</source>
+        <translation>数值范围</translation>
+    </message>
+    <message>
         <source>Smooth</source>
         <translation>平滑</translation>
     </message>
@@ -4134,10 +4399,6 @@
         <translation>每次点击时根据图片自动确定数值</translation>
     </message>
     <message>
-        <source>Gray range</source>
-        <translation>灰度范围</translation>
-    </message>
-    <message>
         <source>Include enclosed areas</source>
         <translation>包含内部区域</translation>
     </message>
@@ -4156,6 +4417,14 @@
     <message>
         <source>Small defects of a large image: zoom in before the click</source>
         <translation>大图中的小缺陷：点击之前先放大</translation>
+    </message>
+    <message>
+        <source>Only this folder</source>
+        <translation>仅此文件夹</translation>
+    </message>
+    <message>
+        <source>The area is that of the images in the folder of this image; otherwise of all images without one</source>
+        <translation>区域只用于此图片所在文件夹的图片；否则用于所有没有单独区域的图片</translation>
     </message>
     <message>
         <source>Auto</source>
@@ -4304,6 +4573,125 @@
     <message>
         <source>Reason</source>
         <translation>原因</translation>
+    </message>
+</context>
+<context>
+    <name>PartRuleDialog</name>
+    <message>
+        <source>How parts are told apart</source>
+        <translation>如何区分零件</translation>
+    </message>
+    <message>
+        <source>Several images can show the same part: from other sides, or taken again. Images of one part are never divided between training and validation, because a model recognizes a part that it has seen, and its metrics would be too good.</source>
+        <translation>多张图片可能拍的是同一个零件：从不同侧面，或重复拍摄。同一零件的图片不会分到训练集和验证集两边，因为模型会认出见过的零件，指标就会偏高。</translation>
+    </message>
+    <message>
+        <source>&amp;Automatic: neighboring numbers, and images that look the same</source>
+        <translation>自动(&amp;A)：编号相邻或看起来相同的图片</translation>
+    </message>
+    <message>
+        <source>By &amp;folder: all images of a folder show one part</source>
+        <translation>按文件夹(&amp;F)：同一文件夹的图片属于一个零件</translation>
+    </message>
+    <message>
+        <source>By &amp;name: images whose names begin in the same way show one part</source>
+        <translation>按名称(&amp;N)：名称开头相同的图片属于一个零件</translation>
+    </message>
+    <message>
+        <source>&amp;Each image is a part of its own</source>
+        <translation>每张图片单独算作一个零件(&amp;E)</translation>
+    </message>
+    <message>
+        <source>Part in the name</source>
+        <translation>名称中表示零件的部分</translation>
+    </message>
+    <message>
+        <source>up to the last _ or -</source>
+        <translation>到最后一个 _ 或 - 为止</translation>
+    </message>
+    <message>
+        <source>up to the first _ or -</source>
+        <translation>到第一个 _ 或 - 为止</translation>
+    </message>
+    <message>
+        <source>up to the last number</source>
+        <translation>到最后一个数字为止</translation>
+    </message>
+    <message>
+        <source>regular expression</source>
+        <translation>正则表达式</translation>
+    </message>
+    <message>
+        <source>Regular expression</source>
+        <translation>正则表达式</translation>
+    </message>
+    <message>
+        <source>Parts</source>
+        <translation>零件</translation>
+    </message>
+    <message>
+        <source>Use for the next trainings</source>
+        <translation>用于之后的训练</translation>
+    </message>
+    <message>
+        <source>Close</source>
+        <translation>关闭</translation>
+    </message>
+    <message>
+        <source>Dividing the images into parts…</source>
+        <translation>正在按零件划分图片…</translation>
+    </message>
+    <message>
+        <source>This rule is in use</source>
+        <translation>正在使用此规则</translation>
+    </message>
+    <message>
+        <source>The project is read-only</source>
+        <translation>项目为只读</translation>
+    </message>
+    <message>
+        <source>{n} labeled {n:image|images} of {parts} {parts:part|parts}</source>
+        <translation>{n} 张已标注图片，{parts} 个零件</translation>
+    </message>
+    <message>
+        <source>{n} {n:image|images} of {parts} {parts:part|parts}</source>
+        <translation>{n} 张图片，{parts} 个零件</translation>
+    </message>
+    <message>
+        <source>Nothing is labeled yet.</source>
+        <translation>尚无标注。</translation>
+    </message>
+    <message>
+        <source>Part</source>
+        <translation>零件</translation>
+    </message>
+    <message>
+        <source>Images</source>
+        <translation>图片</translation>
+    </message>
+    <message>
+        <source>Examples</source>
+        <translation>示例</translation>
+    </message>
+    <message>
+        <source>Data split</source>
+        <translation>数据划分</translation>
+    </message>
+    <message>
+        <source>training</source>
+        <translation>训练</translation>
+    </message>
+    <message>
+        <source>validation</source>
+        <translation>验证</translation>
+    </message>
+    <message>
+        <source>test</source>
+        <translation>测试</translation>
+    </message>
+    <message>
+        <source>Next training: {train} for training, {val} for validation, {test} for the test</source>
+        <translation>下次训练：训练 {train} 张，验证 {val} 张，测试 {test} 张</translation>
     </message>
 </context>
 <context>
@@ -4494,6 +4882,14 @@
         <translation>显示方式</translation>
     </message>
     <message>
+        <source>Exact pixels</source>
+        <translation>精确像素</translation>
+    </message>
+    <message>
+        <source>Outlines follow the pixels of the mask. Otherwise they are smoothed, on the screen only.</source>
+        <translation>轮廓沿掩膜的像素绘制；否则仅在屏幕上平滑。</translation>
+    </message>
+    <message>
         <source>Shown as probabilities until enough images are labeled for the instant overlay.</source>
         <translation>在为即时预测标注足够多的图片之前，仅显示概率。</translation>
     </message>
@@ -4656,6 +5052,10 @@
         <translation>模型与标注尚不一致</translation>
     </message>
     <message>
+        <source>the model is not measured yet</source>
+        <translation>模型尚未测量</translation>
+    </message>
+    <message>
         <source>Prediction: almost everything</source>
         <translation>预测：几乎全部区域</translation>
     </message>
@@ -4674,6 +5074,14 @@
     <message>
         <source>Prediction: does not match labels</source>
         <translation>预测：与标注不一致</translation>
+    </message>
+    <message>
+        <source>{verdict} {n} of {total}</source>
+        <translation>{verdict} {n} / {total}</translation>
+    </message>
+    <message>
+        <source>largest {area}, {name}</source>
+        <translation>最大 {area}，{name}</translation>
     </message>
     <message>
         <source>After step {step}</source>
@@ -5075,6 +5483,18 @@
         <translation>此项目的图片所在的文件夹，以及已移除的图片</translation>
     </message>
     <message>
+        <source>Remove inspection &amp;area</source>
+        <translation>移除检测区域(&amp;A)</translation>
+    </message>
+    <message>
+        <source>This image has no inspection area</source>
+        <translation>此图片没有检测区域</translation>
+    </message>
+    <message>
+        <source>Inspect the images that have this area as a whole again</source>
+        <translation>使用该区域的图片重新按整图检测</translation>
+    </message>
+    <message>
         <source>Refresh image &amp;list</source>
         <translation>刷新图片列表(&amp;L)</translation>
     </message>
@@ -5117,6 +5537,14 @@
     <message>
         <source>Numbers of images, classes and regions, and region sizes</source>
         <translation>图片、类别和区域的数量以及区域尺寸</translation>
+    </message>
+    <message>
+        <source>&amp;How parts are told apart…</source>
+        <translation>如何区分零件(&amp;H)…</translation>
+    </message>
+    <message>
+        <source>By folder, by name, or each image by itself; with the data split that follows</source>
+        <translation>按文件夹、按名称，或每张图片单独算作一个零件；并显示由此得到的数据划分</translation>
     </message>
     <message>
         <source>M&amp;erge project…</source>
@@ -5536,6 +5964,22 @@
 <context>
     <name>ResultsModel</name>
     <message>
+        <source>Verdict</source>
+        <translation>判定</translation>
+    </message>
+    <message>
+        <source>Class</source>
+        <translation>类别</translation>
+    </message>
+    <message>
+        <source>Regions</source>
+        <translation>区域数</translation>
+    </message>
+    <message>
+        <source>Largest</source>
+        <translation>最大</translation>
+    </message>
+    <message>
         <source>Time, ms</source>
         <translation>时间（ms）</translation>
     </message>
@@ -5544,20 +5988,8 @@
         <translation>图片</translation>
     </message>
     <message>
-        <source>Result</source>
-        <translation>结果</translation>
-    </message>
-    <message>
-        <source>Largest, px²</source>
-        <translation>最大（px²）</translation>
-    </message>
-    <message>
         <source>Skipped: {why}</source>
         <translation>已跳过：{why}</translation>
-    </message>
-    <message>
-        <source>{n} {n:region|regions}</source>
-        <translation>{n} 个区域</translation>
     </message>
     <message>
         <source>{result}: {why}</source>
@@ -5681,12 +6113,59 @@
         <translation>指标和工作点</translation>
     </message>
     <message>
+        <source>Details</source>
+        <translation>详情</translation>
+    </message>
+    <message>
         <source>Evaluating thresholds…</source>
         <translation>正在评估各阈值…</translation>
     </message>
     <message>
         <source>All classes</source>
         <translation>全部类别</translation>
+    </message>
+</context>
+<context>
+    <name>SeparationBar</name>
+    <message>
+        <source>Good</source>
+        <translation>良品</translation>
+    </message>
+    <message>
+        <source>Defective</source>
+        <translation>有缺陷</translation>
+    </message>
+    <message>
+        <source>Skip</source>
+        <translation>跳过</translation>
+    </message>
+    <message>
+        <source>The selected images have no defects: they are marked as done, without painting</source>
+        <translation>选中的图片没有缺陷：无需涂画，标为已完成</translation>
+    </message>
+    <message>
+        <source>The selected images have defects, to be painted later</source>
+        <translation>选中的图片有缺陷，稍后涂画</translation>
+    </message>
+    <message>
+        <source>Go to the next image without a decision</source>
+        <translation>不作决定，转到下一张图片</translation>
+    </message>
+    <message>
+        <source>Open the images with defects that are not painted yet, one after the other</source>
+        <translation>逐张打开缺陷尚未涂画的图片</translation>
+    </message>
+    <message>
+        <source>Good: {good} · Defects to paint: {to_paint} · Not decided: {undecided}</source>
+        <translation>良品：{good} · 待涂画：{to_paint} · 未决定：{undecided}</translation>
+    </message>
+    <message>
+        <source>Not decided: {undecided}</source>
+        <translation>未决定：{undecided}</translation>
+    </message>
+    <message>
+        <source>Paint {n} defective {n:image|images}</source>
+        <translation>涂画 {n} 张缺陷图片</translation>
     </message>
 </context>
 <context>
@@ -5855,6 +6334,18 @@
     <message>
         <source>Menu of the region under the pointer</source>
         <translation>指针处区域的菜单</translation>
+    </message>
+    <message>
+        <source>Thumbnails: good images, and next</source>
+        <translation>缩略图：标为良品并转到下一张</translation>
+    </message>
+    <message>
+        <source>Thumbnails: defective images, and next</source>
+        <translation>缩略图：标为有缺陷并转到下一张</translation>
+    </message>
+    <message>
+        <source>Thumbnails: next image, without a decision</source>
+        <translation>缩略图：不作决定，转到下一张</translation>
     </message>
     <message>
         <source>Wheel</source>
@@ -6216,6 +6707,13 @@
     </message>
 </context>
 <context>
+    <name>Sparkline</name>
+    <message>
+        <source>Metric on the validation images: {value}</source>
+        <translation>验证图片上的指标：{value}</translation>
+    </message>
+</context>
+<context>
     <name>SplitChoice</name>
     <message>
         <source>Data split</source>
@@ -6325,6 +6823,10 @@
     <message>
         <source>Label {n} more images with defects</source>
         <translation>再标注 {n} 张有缺陷的图片</translation>
+    </message>
+    <message>
+        <source>Separate good and defective</source>
+        <translation>区分良品和缺陷图片</translation>
     </message>
     <message>
         <source>Mark 1 more good image as done</source>
@@ -6443,8 +6945,8 @@
         <translation>涂出图片中的缺陷，然后点击“完成”（{key}）。没有缺陷的图片无需涂画，直接标为已完成。有缺陷的图片达到 {n} 张后，其中一部分用于评估模型。点击可打开下一张图片。</translation>
     </message>
     <message>
-        <source>Open images without a defect and click Done ({key}), without painting. Good images teach the model what is normal; some of them measure its false alarms. Click to open the next image.</source>
-        <translation>打开没有缺陷的图片，不涂任何内容，点击“完成”（{key}）。良品图片让模型了解正常的外观，其中一部分用来测量误报。点击打开下一张图片。</translation>
+        <source>Good images teach the model what is normal; some of them measure its false alarms. Click to show all images as thumbnails: {key} marks the selected ones as good.</source>
+        <translation>良品图片让模型了解正常状态，其中一部分用来评估误报。点击以缩略图显示全部图片：按 {key} 将选中的图片标为良品。</translation>
     </message>
     <message>
         <source>Set a verdict in the panel on the right. With {n} images and two verdicts, some images are used to measure the model. Click to open the next image.</source>
@@ -7177,6 +7679,10 @@
     <message>
         <source>Continue the shown run with all labels added since it ended</source>
         <translation>用此后新增的全部标注继续训练所显示的训练记录</translation>
+    </message>
+    <message>
+        <source>Keep the computer a&amp;wake</source>
+        <translation>保持计算机唤醒(&amp;W)</translation>
     </message>
     <message>
         <source>&amp;Training settings…</source>
@@ -8251,10 +8757,6 @@
         <translation>{card} 温度达 {temperature} °C，已降频。请检查散热。</translation>
     </message>
     <message>
-        <source>No improvement since {moment}. Label more images; training longer will not help.</source>
-        <translation>自{moment}起指标不再提升。请增加标注，延长训练没有帮助。</translation>
-    </message>
-    <message>
         <source>Training is running normally.</source>
         <translation>训练正常。</translation>
     </message>
@@ -8335,16 +8837,8 @@
         <translation>GPU 只有 {load} 的时间在工作。请增大批大小。</translation>
     </message>
     <message>
-        <source>Possible overfitting: validation results have been getting worse since {moment}. Label more images; training longer will not help.</source>
-        <translation>可能过拟合：自{moment}起验证结果持续变差。请标注更多图片，延长训练没有帮助。</translation>
-    </message>
-    <message>
         <source>Training is improving.</source>
         <translation>模型仍在改进。</translation>
-    </message>
-    <message>
-        <source>The metrics were still improving when the time was up. Train longer.</source>
-        <translation>训练时间用完时指标仍在提高。请延长训练时间。</translation>
     </message>
     <message>
         <source>Training is running normally: the loss fell from {first} to {now}.</source>
@@ -8413,6 +8907,18 @@
     <message>
         <source>range on other parts unknown</source>
         <translation>其他零件上的范围未知</translation>
+    </message>
+    <message>
+        <source>Possible overfitting: validation results have been getting worse since {moment}. More labels may help, training longer will not.</source>
+        <translation>可能过拟合：自{moment}起验证结果变差。增加标注可能有帮助，延长训练没有帮助。</translation>
+    </message>
+    <message>
+        <source>The metrics were still improving when the time was up: a longer training may be better.</source>
+        <translation>时间用完时指标仍在提高：更长的训练可能更好。</translation>
+    </message>
+    <message>
+        <source>No improvement since {moment}. More labels may help, training longer will not.</source>
+        <translation>自{moment}起没有提高。增加标注可能有帮助，延长训练没有帮助。</translation>
     </message>
     <message>
         <source>{run} stays in use.</source>
@@ -8986,6 +9492,22 @@
         <translation>请选择其他文件夹，或在别处新建项目后导入此文件夹。</translation>
     </message>
     <message>
+        <source>The inspection area in {path} cannot be used: {why}.</source>
+        <translation>检测区域文件 {path} 无法使用：{why}。</translation>
+    </message>
+    <message>
+        <source>Draw it in the window, or correct the file: width, height, and polygons with their points.</source>
+        <translation>请在窗口中绘制，或修正文件：width、height 以及带有 points 的 polygons。</translation>
+    </message>
+    <message>
+        <source>{n} labeled {n:defect lies|defects lie} outside of this inspection area, and {m} {m:is|are} cut by its edge, on {images} {images:image|images}.</source>
+        <translation>有 {n} 个已标注的缺陷位于该检测区域之外，{m} 个被其边缘切断，涉及 {images} 张图片。</translation>
+    </message>
+    <message>
+        <source>Enlarge the area. Use it all the same with --force: these labels then count neither in training nor in metrics.</source>
+        <translation>请扩大区域。如仍要使用，请加上 --force：这些标注将不计入训练和指标。</translation>
+    </message>
+    <message>
         <source>{path} was written by a newer version of Defect Workbench (format {found}; this version supports up to {known}).</source>
         <translation>{path} 由更新版本的 Defect Workbench 写入（格式 {found}；本版本最高支持 {known}）。</translation>
     </message>
@@ -9064,6 +9586,10 @@
     <message>
         <source>Shorten the name of the image or folder: with the added suffix, it is longer than the drive allows.</source>
         <translation>请缩短图片或文件夹的名称：加上后缀后，其长度超过了驱动器的限制。</translation>
+    </message>
+    <message>
+        <source>Nothing was written. Choose another name.</source>
+        <translation>未写入任何内容。请选择其他名称。</translation>
     </message>
     <message>
         <source>Make it writable, or close it in the program that has it open, then try again.</source>
@@ -9156,6 +9682,10 @@
     <message>
         <source>The file is not changed. Make it readable, or close it in the program that has it open.</source>
         <translation>文件未被更改。请将其设为可读，或在打开它的程序中将其关闭。</translation>
+    </message>
+    <message>
+        <source>Close it in that program, then start the training again. Without this image it would be another training.</source>
+        <translation>请在占用该文件的程序中将其关闭，然后重新开始训练。缺少这张图像，训练结果会不同。</translation>
     </message>
     <message>
         <source>The mask {path} contains class IDs that are not defined in this project: {ids}.</source>
@@ -10888,6 +11418,10 @@
         <translation>大多数图片只含一个类别，因此所有类别的缺陷一起训练，再由附加的损失项区分。</translation>
     </message>
     <message>
+        <source>must be a uint8 array of shape (H, W)</source>
+        <translation>必须是形状为 (H, W) 的 uint8 数组</translation>
+    </message>
+    <message>
         <source>a model for verdicts has the encoder plain, a ResNet, or lite0</source>
         <translation>用于判定的模型，编码器只能是 plain（即 ResNet）或 lite0</translation>
     </message>
@@ -11426,6 +11960,10 @@
     <message>
         <source>its images are resized by a factor of {n}, which these tools do not do</source>
         <translation>其图片按 {n} 倍缩放，这些工具不支持缩放</translation>
+    </message>
+    <message>
+        <source>images of different folders have inspection areas of their own, and a line model has one</source>
+        <translation>不同文件夹的图片有各自的检测区域，而独立模型只能有一个</translation>
     </message>
     <message>
         <source>the image would have to be enlarged to {n} pixels, which a line model cannot do</source>
@@ -12464,10 +13002,6 @@
         <translation>所有判定都相同</translation>
     </message>
     <message>
-        <source>only {n} {n:part has|parts have} mostly another verdict than the others</source>
-        <translation>只有 {n} 个零件的判定与其余零件大多不同</translation>
-    </message>
-    <message>
         <source>A single new part has a Dice (any defect) of at least {limit} with a probability of {probability}%.</source>
         <translation>单个新零件的 Dice（任意缺陷）以 {probability}% 的概率不低于 {limit}。</translation>
     </message>
@@ -12546,6 +13080,22 @@
     <message>
         <source>not stored</source>
         <translation>未存储</translation>
+    </message>
+    <message>
+        <source>Not measured</source>
+        <translation>未测量</translation>
+    </message>
+    <message>
+        <source>no labels</source>
+        <translation>无标注</translation>
+    </message>
+    <message>
+        <source>no predictions</source>
+        <translation>无预测</translation>
+    </message>
+    <message>
+        <source>no good images</source>
+        <translation>无良品图片</translation>
     </message>
     <message>
         <source>Any defect</source>
@@ -13552,6 +14102,22 @@
         <translation>掩膜 {id}</translation>
     </message>
     <message>
+        <source>Only a part of {where} is inspected ({n} {n:polygon|polygons}, {share} of the image): outside of it, everything is background, and labels count neither in training nor in metrics.</source>
+        <translation>{where}只检测一部分（{n} 个多边形，占图片的 {share}）：区域之外全部视为背景，标注不计入训练和指标。</translation>
+    </message>
+    <message>
+        <source>all images without an area of their own</source>
+        <translation>没有单独区域的所有图片</translation>
+    </message>
+    <message>
+        <source>the images in {name}</source>
+        <translation>{name} 中的图片</translation>
+    </message>
+    <message>
+        <source>An image that is not rejected is {name}, for a person to decide, if its anomaly score is above {n} px².</source>
+        <translation>未被拒收的图片，如果异常分数高于 {n} px²，则为 {name}，由人工判断。</translation>
+    </message>
+    <message>
         <source>{n} labeled {n:image|images} of {m} {m:group|groups}. Labels: revision `{revision}`; validation and test: `{hash}`.</source>
         <translation>{m} 个分组的 {n} 张已标注图片。标注版本 `{revision}`；验证和测试：`{hash}`。</translation>
     </message>
@@ -13622,6 +14188,18 @@
     <message>
         <source>no errors</source>
         <translation>没有错误</translation>
+    </message>
+    <message>
+        <source>detected, {n}% too large</source>
+        <translation>已检出，偏大 {n}%</translation>
+    </message>
+    <message>
+        <source>detected, {n}% too small</source>
+        <translation>已检出，偏小 {n}%</translation>
+    </message>
+    <message>
+        <source>detected, but with little overlap (Dice {n})</source>
+        <translation>已检出，但重叠很少（Dice {n}）</translation>
     </message>
     <message>
         <source>errors: {n}</source>
@@ -14826,20 +15404,8 @@
         <translation>阈值画笔(&amp;T)</translation>
     </message>
     <message>
-        <source>Threshold brush: paint only gray values similar to the start point</source>
-        <translation>阈值画笔：只涂画与起点灰度相近的像素</translation>
-    </message>
-    <message>
-        <source>Drag to paint gray values similar to the start point</source>
-        <translation>拖动：涂画与起点灰度相近的像素</translation>
-    </message>
-    <message>
         <source>Magic &amp;wand</source>
         <translation>魔棒(&amp;W)</translation>
-    </message>
-    <message>
-        <source>Magic wand: press to select similar gray values, drag to set the tolerance</source>
-        <translation>魔棒：按下选取灰度相近的区域，拖动调整容差</translation>
     </message>
     <message>
         <source>Hold and drag right to grow, left to shrink</source>
@@ -14906,6 +15472,18 @@
         <translation>多边形(&amp;P)</translation>
     </message>
     <message>
+        <source>Threshold brush: paint only colors or gray values similar to the start point</source>
+        <translation>阈值画笔：只涂与起点颜色或灰度相近的像素</translation>
+    </message>
+    <message>
+        <source>Drag to paint colors or gray values similar to the start point</source>
+        <translation>拖动以涂抹与起点颜色或灰度相近的像素</translation>
+    </message>
+    <message>
+        <source>Magic wand: press to select similar colors or grays, drag to set the tolerance</source>
+        <translation>魔棒：按下选择颜色或灰度相近的区域，拖动调整容差</translation>
+    </message>
+    <message>
         <source>Polygon: click the corners; Enter closes it, Esc discards it</source>
         <translation>多边形：依次点击顶点；回车闭合，Esc 取消</translation>
     </message>
@@ -14944,6 +15522,18 @@
     <message>
         <source>Drag the bounding box; Shift makes a circle</source>
         <translation>拖出外接框；按住 Shift 为圆</translation>
+    </message>
+    <message>
+        <source>&amp;Inspection area</source>
+        <translation>检测区域(&amp;I)</translation>
+    </message>
+    <message>
+        <source>Inspection area: outside of its polygons nothing is predicted, trained or counted</source>
+        <translation>检测区域：多边形之外不预测、不训练、不计数</translation>
+    </message>
+    <message>
+        <source>Click the corners, Enter adds the polygon to the area; begun with Ctrl, it is excluded</source>
+        <translation>单击各角点，Enter 将多边形加入区域；按住 Ctrl 开始则从区域中排除</translation>
     </message>
     <message>
         <source>&amp;Fill</source>

@@ -27,6 +27,7 @@ sys.path.insert(0, str(ROOT))
 
 from workbench.core.evaluation import intervals  # noqa: E402
 from workbench.core.evaluation.intervals import Interval, NewPart, Statistic  # noqa: E402
+from workbench.core.messages import Message  # noqa: E402
 
 PARTS, IMAGES = (5, 10, 20, 40), (1, 4, 10)
 SHARES = tuple(itertools.product((0.5, 0.9, 0.98), (0.0, 0.1, 0.3)))  # rate, correlation
@@ -68,7 +69,10 @@ class Figure:
 
 @dataclass(frozen=True)
 class Cell:
-    """Result of one layout. coverage: of the stated intervals. left_out: share of the draws without one."""
+    """Result of one layout. coverage: of the stated intervals. left_out: share of the draws without one.
+
+    Draws without a value, such as the kappa of verdicts that are all the same, are not left out.
+    """
 
     figure: str
     parts: int
@@ -213,8 +217,10 @@ def simulate(figure: Figure, parts: int, images: int, setting: tuple[float, ...]
     stated = [figure.interval(sums) for sums in figure.draw(rng, draws, parts, images, *setting)]
     known = [found for found in stated if isinstance(found, Interval)]
     covered = [found.low - 1e-9 <= true <= found.high + 1e-9 for found in known]
+    without_value = sum(found == Message("interval.one_verdict") for found in stated)
+    left_out = 1 - (len(known) + without_value) / draws
     width = np.median([found.high - found.low for found in known]) / max(np.diff(reference)[0], 1e-9)
-    return Cell(figure.name, parts, images, setting, float(np.mean(covered)), 1 - len(known) / draws, float(width))
+    return Cell(figure.name, parts, images, setting, float(np.mean(covered)), left_out, float(width))
 
 
 def simulate_new_part(parts: int, images: int, setting: tuple[float, ...], draws: int) -> Iterator[float]:

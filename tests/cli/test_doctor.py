@@ -17,6 +17,7 @@ from workbench.core.runs.captured_program import ChildOutput
 from workbench.core.runs.gpu_facts import Gpu, GpuFacts
 from workbench.core.runs.launch import paddle_installed
 from workbench.core.runs.pip_commands import BUILDS, paddle_command, requirement
+from workbench.inference import visual_cpp
 from workbench.inference.engines import onnx_engine
 from workbench.inference.engines.registry import KINDS, install_command
 
@@ -62,7 +63,7 @@ def test_window_is_tested_in_another_process(capsys):
         ({"paddlepaddle": "3.3.1", "paddlepaddle-gpu": "3.3.1"}, "paddle", "uninstall -y paddlepaddle "),
         ({"paddlepaddle": "2.6.2"}, "paddle", ">=3.3"),
         ({"paddlepaddle": "3.3.1"}, "onnx", "onnx>=1.16"),
-        ({}, "window", "PySide6-Essentials"),
+        ({}, "window", "pyside6-essentials"),
     ],
 )
 def test_known_problems_are_reported_with_a_command(capsys, monkeypatch, versions, name, words):
@@ -152,18 +153,19 @@ def registry(**values):
 
 
 @pytest.mark.parametrize(
-    ("values", "ok", "detail"),
+    ("values", "brought", "ok", "detail"),
     [
-        ({"Installed": 1, "Major": 14, "Minor": 44, "Bld": 35211}, True, "14.44.35211"),
-        ({"Installed": 1, "Major": 14, "Minor": 29, "Bld": 30139}, False, "too old"),
-        ({"Installed": 0, "Major": 14, "Minor": 44, "Bld": 35211}, False, "not installed"),
-        ({}, False, "not installed"),
+        ({"Installed": 1, "Major": 14, "Minor": 44, "Bld": 35211}, (), True, "14.44.35211"),
+        ({"Installed": 1, "Major": 14, "Minor": 29, "Bld": 30139}, (14, 36, 1), False, "too old"),
+        ({"Installed": 1, "Major": 14, "Minor": 29, "Bld": 30139}, (14, 44, 1), True, "14.44.1 of PySide6"),
+        ({"Installed": 0, "Major": 14, "Minor": 44, "Bld": 35211}, (), False, "not installed"),
+        ({}, (), False, "not installed"),
     ],
 )
-def test_visual_cpp_runtime(values, ok, detail):
-    check = doctor.visual_cpp(registry(**values))
+def test_visual_cpp_runtime(values, brought, ok, detail):
+    check = doctor.runtime_of(registry(**values), brought)
     assert check.ok == ok and detail in check.detail
-    assert check.fix == ("" if ok else doctor.INSTALL_RUNTIME)
+    assert check.fix == ("" if ok else visual_cpp.INSTALL)
 
 
 def test_long_paths_are_enabled():

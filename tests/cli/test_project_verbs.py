@@ -49,6 +49,7 @@ def test_sources_are_listed_located_added_and_removed(station, capsys):
     assert answer(capsys, "sources", root)["sources"][1]["missing"]
     assert "MISSING" in inside(capsys, "sources", root)[1]
     findings = answer(capsys, "check", root)["findings"]
+    assert inside(capsys, "check", root, "--fail", "--json")[0] == 1 and inside(capsys, "check", root)[0] == 0
     assert [(f["kind"], f["key"]) for f in findings] == [("missing_source", "line")]
     status, text = refusal(capsys, "sources", root, "locate", "line", root / "masks")
     assert status == 1 and "None of the images" in text
@@ -104,6 +105,7 @@ def test_images_are_removed_listed_and_restored(station, capsys):
     assert answer(capsys, "remove", root, "--restore", name)["pictures"] == 4
     name = answer(capsys, "remove", root, key)["removed"]
     assert answer(capsys, "remove", root, "--delete", name)["removals"] == []
+    assert inside(capsys, "remove", root, "--list")[1] == "There are no removed images.\n"
     assert refusal(capsys, "remove", root, "no.png")[0] == 1
     assert refusal(capsys, "remove", root)[0] == 2
 

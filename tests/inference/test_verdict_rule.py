@@ -170,6 +170,21 @@ def test_rule_by_mass_rejects_above_its_threshold(table):
     assert accepted.name == "OK" and reason_text(accepted.reason) == "anomaly score 0.0 not above 50.0"
 
 
+def test_images_between_two_scores_are_unsure(table):
+    """The second threshold of both kinds of rules; the score of the table is 8.8."""
+    empty = table_from(np.zeros((2, 5, 5), np.uint8))
+    by_region = {"limits": (RegionLimit(DARK.id, area=7),)}
+    for unsure, mass, verdict in ((8.8, 50, "OK"), (8.7, 50, "unsure"), (0, 50, "unsure"), (8.7, 8.75, "NG")):
+        found = apply_rule(VerdictRule("mass", mass, unsure=unsure), table, NAMES)
+        assert (found.name, found.rejected) == (verdict, verdict == "NG")
+        assert found.reason.get("unsure") == (unsure if verdict == "unsure" else None)
+        if verdict != "NG":
+            assert apply_rule(VerdictRule("region", unsure=unsure, **by_region), table, NAMES).name == verdict
+    assert reason_text(found.reason | {"unsure": 8.7}) == "anomaly score 8.8 above 8.7, but not rejected"
+    assert apply_rule(VerdictRule("mass", 50, unsure=0), empty, NAMES).name == "OK"
+    assert '"unsure"' not in settings_text(gray_settings(verdict_rule=VerdictRule("mass", 5)))
+
+
 @pytest.mark.parametrize(
     "limit, rejected",
     [
@@ -217,7 +232,7 @@ def test_image_with_a_stronger_map_stays_rejected(values, threshold):
 
 def test_rule_is_stored_in_model_json_and_left_out_without_one(tmp_path):
     rule = VerdictRule("region", limits=(RegionLimit(DARK.id, 20, 0.9), RegionLimit(BRIGHT.id, area=4)), bad="")
-    for used in (rule, VerdictRule("mass", 12.5)):
+    for used in (rule, VerdictRule("mass", 12.5), replace(rule, unsure=3.0), VerdictRule("mass", 12.5, unsure=0.0)):
         settings = gray_settings(verdict_rule=used)
         save_settings(settings, tmp_path / "model.json")
         assert load_settings(tmp_path / "model.json") == settings
@@ -231,6 +246,10 @@ def test_rule_is_stored_in_model_json_and_left_out_without_one(tmp_path):
         {"kind": "median"},
         {"mass": -1},
         {"mass": "1"},
+        {"unsure": 3},
+        {"unsure": -1},
+        {"unsure": "1"},
+        {"unsure": 1, "good": "unsure"},
         {"mass": float("nan")},
         {"kind": "region"},
         {"limits": [{"class_id": 3, "area": 4}]},

@@ -45,7 +45,7 @@ def size() -> tuple[int, int]:
 def application(qapp, qtbot, language, size, monkeypatch):
     brief = dataclasses.replace(DEFAULT_OPTIONS, seconds=0)  # a measurement takes 8 s on all cores
     monkeypatch.setattr(ExportJob.start, "__defaults__", (None, brief))
-    application = Application(qapp, Preferences(language=language, theme="dark"))
+    application = Application(qapp, Preferences(language=language, theme="dark", introduced=True))
     application.window.resize(*size)
     application.show()
     application.window.training.make_curves()

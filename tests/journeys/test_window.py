@@ -5,7 +5,6 @@ from __future__ import annotations
 import importlib.util
 import json
 import os
-import signal
 import subprocess
 import sys
 import time
@@ -220,7 +219,7 @@ def test_killed_window_loses_no_label_and_its_run_is_shown_by_the_next(user, qtb
         run = wait_for_run(labeled_root)
         wait_for(lambda: sum(isinstance(e, Step) for e in run.events()) > 2)
         trainer = psutil.Process(next(e.process for e in run.events() if isinstance(e, Started)))
-        window.send_signal(signal.SIGKILL if os.name != "nt" else signal.SIGTERM)
+        window.kill()
         window.wait(60)
         wait_for(lambda: not trainer.is_running() or trainer.status() == psutil.STATUS_ZOMBIE)
     finally:

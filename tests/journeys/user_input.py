@@ -93,7 +93,9 @@ class UserInput:
             QApplication.sendEvent(widget, event)
 
     def key(self, key: Qt.Key, modifier: Qt.KeyboardModifier = PLAIN) -> None:
-        """Press a key in the widget that has the focus."""
+        """Press a key in the widget that has the focus, once the open image is shown."""
+        content = self.canvas.content
+        self.qtbot.waitUntil(lambda: content.seen or self.session.opening is None or not self.canvas.isVisible())
         self.inputs.keys += 1
         QTest.keyClick(QApplication.focusWidget() or self.window, key, modifier)
 

@@ -14,8 +14,8 @@ import yaml
 from PIL import Image
 
 from workbench import __version__
-from workbench.cli.doctor import QT_LIBRARIES
 from workbench.core.runs import launch
+from workbench.core.window_libraries import PACKAGES
 
 ROOT = Path(__file__).resolve().parents[2]
 PACKAGING = ROOT / "packaging"
@@ -36,7 +36,7 @@ def test_guide_and_doctor_name_all_system_libraries_of_the_window(language, tmp_
     page = (ROOT / "resources" / "guide" / language / "installation.md").read_text("utf-8")
     command = next(line for line in page.splitlines() if line.startswith("sudo apt-get install libegl1"))
     assert needed <= set(command.split())
-    assert set(QT_LIBRARIES.split()) == set(command.split()[3:])
+    assert set(PACKAGES.values()) == set(command.split()[3:])
 
 
 def test_icon_has_all_sizes(tmp_path):

@@ -117,7 +117,7 @@ if behavior == "done":
         report(kind="step", time=float(step), step=step, loss=1.0 / (step + 1), rate=0.1, progress=step / 2)
     end("done")
 if behavior == "killed":
-    os.kill(os.getpid(), signal.SIGKILL)
+    os.kill(os.getpid(), getattr(signal, "SIGKILL", signal.SIGTERM))
 if behavior == "exit":
     sys.exit("ModuleNotFoundError: No module named 'paddle'")
 if behavior == "no_final_event":
@@ -129,7 +129,7 @@ if behavior == "unresponsive":
 
 def execute(line):
     order = json.loads(line)
-    what, priority = "received " + order["order"], str(os.getpriority(0, 0))
+    what, priority = "received " + order["order"], str(os.getpriority(0, 0) if os.name == "posix" else 0)
     report(kind="trouble", what=what, picture=order.get("picture"), done=priority)
     if order["order"] == "stop" and behavior == "slow":
         report(kind="checkpoint", step=1, which="last")

@@ -10,8 +10,6 @@ from __future__ import annotations
 
 import os
 import random
-import select
-import signal
 import subprocess
 import sys
 import time
@@ -154,20 +152,13 @@ def run_and_kill(root: Path, seed: int, count: int, after: float) -> int:
 
     count: number of changes after which the process makes no more.
     """
+    from tests.hard_end import kill_after  # not importable where this file is run as a program
+
     command = [sys.executable, str(Path(__file__)), str(root), str(seed), str(count)]
     environment = {**worker_environment(), "QT_QPA_PLATFORM": "offscreen"}
     with subprocess.Popen(command, stdout=subprocess.PIPE, env=environment) as child:
-        try:
-            message = child.stdout.read(1)
-            assert message, "the process did not start"
-            end = time.monotonic() + after
-            while (left := end - time.monotonic()) > 0:
-                if select.select([child.stdout], [], [], left)[0]:
-                    message += os.read(child.stdout.fileno(), 1 << 16)
-        finally:
-            child.send_signal(signal.SIGKILL)
-            child.wait()
-        message += child.stdout.read()
+        message = kill_after(child, 1, after)
+    assert message, "the process did not start"
     return message.count(b".")
 
 

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import os
-import signal
 import subprocess
 import sys
 import threading
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -19,6 +19,7 @@ from workbench.core.geometry.drawing import Paint, Rect, draw_segment
 from workbench.core.project import annotation
 from workbench.core.project.project import Project
 from workbench.core.runs.launch import worker_environment
+from workbench.inference.io import file_access
 from workbench.session.journal import Journal, decode_records, encode_record
 from workbench.session.label import Label, MaskChanged, load_label, save_label
 from workbench.session.rescue_journal import apply_records
@@ -190,7 +191,7 @@ def test_killed_process_loses_at_most_the_unfinished_stroke(session, root, qtbot
     try:
         assert child.stdout.readline().strip() == "painted"
     finally:
-        child.send_signal(signal.SIGKILL)
+        child.kill()
         child.wait()
         child.stdout.close()
     assert annotation.read_mask(root / "masks" / f"{first}.png")[60, 60] == 0
@@ -300,6 +301,35 @@ def test_segments_are_removed_only_after_save(tmp_path):
     later.discard(key, later.seal(key))
     assert list(tmp_path.iterdir()) == []
     later.close()
+
+
+def test_segment_that_another_program_reads_is_removed_later_without_waiting(tmp_path, monkeypatch):
+    made, _ = patches(3)
+    key, refused, unlink = made[0].key, [], Path.unlink
+
+    def held(path: Path, missing_ok: bool = False) -> None:
+        if not released:
+            refused.append(path)
+            raise PermissionError(13, "Permission denied", str(path))
+        unlink(path, missing_ok)
+
+    released: list[bool] = []
+    monkeypatch.setattr(file_access, "PAUSES", (60.0,))  # longer than a GUI thread may wait
+    monkeypatch.setattr(Path, "unlink", held)
+    journal = Journal(tmp_path)
+    journal.append(made[0], (200, 130))
+    journal.clear(key)
+    assert len(refused) == 1
+    journal.append(made[1], (200, 130))
+    released.append(True)
+    journal.discard(key, journal.seal(key))  # the next save
+    assert list(tmp_path.iterdir()) == []
+    journal.append(made[2], (200, 130))
+    released.clear()
+    journal.clear(key)
+    released.append(True)
+    journal.close()
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_other_files_in_journal_are_ignored(session, root):

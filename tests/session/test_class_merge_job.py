@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -150,7 +149,7 @@ def test_killed_merge_can_be_finished_or_undone(mixed, root, qtbot, way, choice)
         [sys.executable, "-c", KILLED, str(root), way], stdout=subprocess.PIPE, cwd=ROOT, text=True
     )
     assert child.stdout.readline().strip() == "1"
-    child.send_signal(signal.SIGKILL)
+    child.kill()
     child.wait()
     child.stdout.close()
     with Project.open(root) as project:

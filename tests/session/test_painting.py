@@ -47,6 +47,27 @@ def test_begin_to_commit_is_one_command(opened, qtbot):
     assert np.array_equal(opened.mask, after) and not opened.can_redo()
 
 
+def test_image_whose_strokes_are_all_undone_is_new_again(opened, qtbot):
+    key = opened.key
+    note, changes = opened.note, []
+    opened.mask[...] = 0
+    note.status, note.history = "new", []
+    opened.note_changed.connect(changes.append)
+    for x in (20, 40):
+        dot(opened, x, 40, 1)
+    assert note.status == "started" and changes == [key]
+    opened.undo()
+    assert note.status == "started"
+    opened.undo()
+    assert note.status == "new" and changes == [key, key]
+    qtbot.waitUntil(lambda: opened.rows[key].status == "new" and not opened.rows[key].labeled)
+    opened.redo()
+    assert note.status == "started" and len(changes) == 3
+    opened.notes.set_status("started")  # by the user, so it stays
+    opened.undo()
+    assert note.status == "started"
+
+
 def test_cancel_restores_mask(opened):
     before = opened.mask.copy()
     opened.editor.begin("brush")

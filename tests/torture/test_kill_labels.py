@@ -4,18 +4,16 @@ from __future__ import annotations
 
 import os
 import random
-import select
 import shutil
-import signal
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 from tests.conftest import ROOT, scratched
+from tests.hard_end import KILLED, kill_after
 from tests.project_copy import copy_project
 from workbench.core.project import annotation, class_merge
 from workbench.core.project.exporting import export_labels
@@ -25,8 +23,6 @@ from workbench.core.project.project import Project
 from workbench.core.runs.launch import worker_environment
 from workbench.inference.io.image_io import write_png
 from workbench.session.session import Session
-
-pytestmark = pytest.mark.skipif(not hasattr(signal, "SIGKILL") or os.name != "posix", reason="there is no SIGKILL here")
 
 IMPORT = """
 import sys
@@ -64,19 +60,8 @@ def killed(script: str, *arguments: object, after: int, wait: float) -> bool:
     """Run a script and kill it `wait` seconds after `after` steps. Return False if it ended before."""
     command = [sys.executable, "-c", script, *map(str, arguments)]
     with subprocess.Popen(command, stdout=subprocess.PIPE, env=worker_environment(), cwd=ROOT) as child:
-        try:
-            received = 0
-            while received < after:
-                assert select.select([child.stdout], [], [], 120)[0], "nothing happens"
-                got = os.read(child.stdout.fileno(), after - received)
-                if not got:
-                    break
-                received += len(got)
-            time.sleep(wait)
-        finally:
-            child.send_signal(signal.SIGKILL)
-            child.wait()
-        assert child.returncode in (0, -signal.SIGKILL)
+        kill_after(child, after, wait)
+        assert child.returncode in (0, *KILLED)
         return child.returncode != 0
 
 

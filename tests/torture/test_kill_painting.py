@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-import os
 import random
-import signal
 
 import pytest
 
 from tests.blank_project import create_blank_project
 from tests.project_copy import copy_project
 from tests.session import random_changes
-
-pytestmark = pytest.mark.skipif(not hasattr(signal, "SIGKILL") or os.name != "posix", reason="there is no SIGKILL here")
 
 SEED, CHANGES, LONGEST = 5, 1500, 0.8
 

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import os
 import random
 import shutil
-import signal
 
 import pytest
 
@@ -23,7 +21,6 @@ from workbench.training.control_channel import ControlChannel
 
 # In the default suite: one kill of a UNet run, test_train.py.
 @pytest.mark.slow
-@pytest.mark.skipif(not hasattr(signal, "SIGKILL") or os.name != "posix", reason="there is no SIGKILL here")
 @pytest.mark.parametrize(("model", "kills"), [pytest.param("unet", 3, marks=pytest.mark.new_processes), ("resnet", 1)])
 def test_a_run_killed_repeatedly_equals_an_undisturbed_one(labeled_project, model, kills):
     """tests/benchmarks/training_kills.py repeats this with fifty kills."""

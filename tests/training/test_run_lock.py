@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import time
 
 import psutil
@@ -68,7 +67,6 @@ def test_a_stop_ends_the_waiting(labeled_project, child):
     lock.release()
 
 
-@pytest.mark.skipif(os.name != "posix", reason="there is no SIGKILL here")
 def test_the_lock_of_a_killed_trainer_is_released(labeled_project, child):
     run = make_run(labeled_project, **LONG)
     first = child("train", run.root)

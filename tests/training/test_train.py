@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
-import signal
 import subprocess
 import time
 
@@ -319,7 +317,7 @@ def test_no_process_remains(labeled_project, child):
     run = make_run(labeled_project, **{**LONG, "widths": [4, 8], "patch": 32, "minutes": 10.0, "validations": 1000})
     trainer = child("train", run.root)
     trainer.next(Evaluated)
-    os.kill(trainer.process.pid, signal.SIGKILL)
+    trainer.process.kill()
     trainer.process.wait()
     resumed = child("train", run.root, "--resume")
     resumed.next(Step)

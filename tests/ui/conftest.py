@@ -61,7 +61,7 @@ def application(qapp, qtbot, monkeypatch, load_theme, request):
         monkeypatch.setattr(ThemeManager, "_set_style_sheet", lambda self: None)
     monkeypatch.setattr("workbench.ui.shell.application.COMPLETION_DELAY", NEVER)  # or a test depends on its duration
     monkeypatch.setattr(Theme, "load", load_theme)
-    application = Application(qapp, Preferences(language="en", theme="dark", instant_overlay=False))
+    application = Application(qapp, Preferences(language="en", theme="dark", instant_overlay=False, introduced=True))
     application.window.resize(1280, 800)
     application.show()
     application.window.activateWindow()
@@ -100,6 +100,7 @@ class CanvasDriver:
         if self.session.key != key:
             self.session.open_image(key)
         self.qtbot.waitUntil(lambda: self.session.key == key, timeout=10_000)
+        self.qtbot.waitUntil(lambda: self.canvas.content.seen or not self.canvas.isVisible(), timeout=10_000)
 
     def pixel(self, x: float, y: float) -> QPoint:
         """Return the pixel of the widget that shows an image point."""
@@ -129,6 +130,8 @@ class CanvasDriver:
         return self.point(pixel)
 
     def key(self, key, keys=Qt.KeyboardModifier.NoModifier) -> None:
+        if key == Qt.Key.Key_Return:  # marks a shown image only
+            self.qtbot.waitUntil(lambda: self.canvas.content.seen or not self.canvas.isVisible())
         QTest.keyClick(self.canvas, key, keys)
 
     def activate(self) -> None:

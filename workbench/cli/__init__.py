@@ -5,14 +5,12 @@ from __future__ import annotations
 import argparse
 import importlib
 import json
-import re
-import textwrap
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Any, NoReturn
 
-from workbench.cli.json_keys import describe_keys
+from workbench.cli.verb_help import HelpFormatter, epilog
 from workbench.inference.batch.interrupts import exit_on_broken_pipe
 from workbench.inference.text_safety import terminal_text
 
@@ -32,6 +30,7 @@ VERBS: dict[str, tuple[str, str]] = {
     "train": ("train", "train a UNet (segmentation), a ResNet (classification) or a model of good images"),
     "use": ("use", "show or choose the model in use, which evaluate, predict, queue and export use by default"),
     "adopt": ("adopt", "add a segmentation network trained by another program (ONNX) as a run"),
+    "area": ("area", "show or set the area of the images in which is inspected"),
     "log": ("log", "write the progress of a training for TensorBoard, VisualDL or MLflow"),
     "spots": ("ranking_verbs", "list spots that differ most from the rest of their image, before a model exists"),
     "queue": ("ranking_verbs", "list the images to label next, or possible label errors, with reasons"),
@@ -49,7 +48,7 @@ VERBS: dict[str, tuple[str, str]] = {
 
 
 # Verbs that open a project for writing.
-_WRITING = ("import", "sources", "remove", "merge", "train", "use", "adopt", "predict")
+_WRITING = ("import", "sources", "remove", "merge", "train", "use", "area", "adopt", "predict")
 _IDENTITY = "if the project is known in another folder: this one is a copy, a project of its own, or it was moved here"
 
 
@@ -64,20 +63,6 @@ class _Parser(argparse.ArgumentParser):
         if self._as_json:
             print(json.dumps({"error": f"Invalid arguments: {message}."}))
         super().error(terminal_text(message))
-
-
-class _HelpFormatter(argparse.HelpFormatter):
-    """Formatter that keeps the lines of a text that has several, and wraps their ends."""
-
-    def _fill_text(self, text: str, width: int, indent: str) -> str:
-        lines = [part for line in text.splitlines() for part in self._wrapped(line, width)]
-        return "\n".join(indent + line for line in lines)
-
-    @staticmethod
-    def _wrapped(line: str, width: int) -> list[str]:
-        start = line[: len(line) - len(line.lstrip())]
-        key = re.match(r" +\S+ +", line)
-        return textwrap.wrap(line, width, subsequent_indent=" " * len(key[0]) if key else start) or [""]
 
 
 def main(argv: Sequence[str]) -> int:
@@ -95,7 +80,8 @@ def _main(arguments: list[str]) -> int:
     return run_verb(options)
 
 
-def _parser(arguments: list[str]) -> argparse.ArgumentParser:
+def _parser(arguments: list[str], *, complete: bool = False) -> argparse.ArgumentParser:
+    """Return the parser with the arguments of the verb that is named, or of each verb."""
     from workbench import __version__
 
     as_json = "--json" in arguments
@@ -113,14 +99,15 @@ def _parser(arguments: list[str]) -> argparse.ArgumentParser:
     requested = next((word for word in arguments if word in VERBS), None)
     for verb, (_, help_text) in VERBS.items():
         sub = verbs.add_parser(verb, help=help_text, description=f"{help_text[0].upper()}{help_text[1:]}.")
-        if verb == requested:  # loading the modules of the other verbs would cost time
+        if complete or verb == requested:  # loading the modules of the other verbs would cost time
             functions = load(verb)
             functions.add_arguments(sub)
+            common = sub.add_argument_group("options of several commands")
             if verb in _WRITING:
-                sub.add_argument("--as", dest="identity", choices=("copy", "moved"), help=_IDENTITY)
+                common.add_argument("--as", dest="identity", choices=("copy", "moved"), help=_IDENTITY)
             sub.set_defaults(run=functions.run)
-            sub.epilog, sub.formatter_class = describe_keys(verb) or None, _HelpFormatter
-            _add_common(sub)
+            sub.epilog, sub.formatter_class = epilog(verb), HelpFormatter
+            _add_common(common)
     return parser
 
 
@@ -140,7 +127,7 @@ def load(verb: str) -> Verb:
     return Verb(module.add_arguments, module.run)
 
 
-def _add_common(parser: argparse.ArgumentParser) -> None:
+def _add_common(parser: argparse._ArgumentGroup) -> None:
     parser.add_argument("--json", action="store_true", help="print the result as one JSON object to stdout")
     parser.add_argument("--debug", action="store_true", help="show the traceback of a problem")
     trust = "allow a project or data set to read images from the places outside of its folder that it names"

@@ -30,25 +30,26 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "(default: the classes of the project)",
     )
     kinds = "; ".join(f"{name} = {text}" for name, text in OUTPUTS.items())
-    parser.add_argument(
+    network = parser.add_argument_group("input and output of the network")
+    network.add_argument(
         "--output", choices=tuple(OUTPUTS), default=usual.output, help=f"meaning of the output: {kinds} (softmax)"
     )
-    parser.add_argument("--output-name", default="", metavar="NAME", help="output to use if there are several")
-    parser.add_argument(
+    network.add_argument("--output-name", default="", metavar="NAME", help="output to use if there are several")
+    network.add_argument(
         "--mean",
         type=_numbers,
         default=usual.mean,
         metavar="M[,M,M]",
         help="mean that is subtracted from the pixels, one value or one per channel of the input (0)",
     )
-    parser.add_argument(
+    network.add_argument(
         "--std",
         type=_numbers,
         default=usual.std,
         metavar="S[,S,S]",
         help="standard deviation by which they are divided afterwards (1)",
     )
-    parser.add_argument(
+    network.add_argument(
         "--white",
         type=float,
         choices=(1.0, 255.0),
@@ -56,31 +57,31 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="1|255",
         help="value of a white pixel before that: 1, or 255 for a network that takes pixel values as they are (1)",
     )
-    parser.add_argument("--bgr", action="store_true", help="the input has the channels in the order blue, green, red")
-    parser.add_argument(
+    network.add_argument("--bgr", action="store_true", help="the input has the channels in the order blue, green, red")
+    network.add_argument(
         "--layout",
         choices=LAYOUTS,
         default=usual.layout,
         help="nchw = channels before height and width, nhwc = after (default: as the shape of the input shows)",
     )
-    parser.add_argument(
+    network.add_argument(
         "--size",
         type=_side,
         default=usual.size,
         metavar="N|NxN",
         help="side of the tiles in which a network without a fixed size predicts, in pixels (512)",
     )
-    parser.add_argument(
+    network.add_argument(
         "--stride",
         type=int,
         default=usual.stride,
         metavar="N",
         help="number of which the sides of such a network's input must be multiples (32)",
     )
-    parser.add_argument(
+    network.add_argument(
         "--scale", type=float, default=usual.scale, metavar="F", help="resize images by this factor before (1)"
     )
-    parser.add_argument(
+    network.add_argument(
         "--threshold",
         type=float,
         default=usual.threshold,
@@ -123,7 +124,7 @@ def run(options: argparse.Namespace, console: Console) -> dict[str, Any]:
     console.line(f"  {dataset.held_out_note}")
     return {
         "run": run.name,
-        "path": str(run.root),
+        "path": run.root,
         "classes": names,
         "added_classes": added,
         "channels": settings.channels,

@@ -48,8 +48,17 @@ class SelfTestFailed(problems.Problem):
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("dir", nargs="?", type=Path, default=Path("sample-project"), metavar="DIR")
-    parser.add_argument("--minutes", type=float, metavar="M", help="training time of each of the two models in minutes")
+    parser.add_argument(
+        "dir",
+        nargs="?",
+        type=Path,
+        default=Path("sample-project"),
+        metavar="DIR",
+        help="folder to create (sample-project)",
+    )
+    usual = " and ".join(f"{minutes:g}" for minutes in MINUTES.values())
+    minutes = f"training time of each of the two models in minutes ({usual})"
+    parser.add_argument("--minutes", type=float, metavar="M", help=minutes)
 
 
 def run(options: argparse.Namespace, console: Console) -> dict[str, Any]:

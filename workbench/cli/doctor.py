@@ -12,7 +12,7 @@ import sys
 import sysconfig
 import tempfile
 from collections.abc import Callable
-from importlib import metadata
+from importlib import import_module, metadata
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
@@ -23,12 +23,23 @@ import psutil
 from workbench.cli import gpu_checks
 from workbench.cli.gpu_checks import Check, CheckResult, Machine
 from workbench.cli.verb_runner import Console, WrongUse
+from workbench.core import plugins
 from workbench.core.runs import pip_commands
 from workbench.core.runs.captured_program import run_captured
 from workbench.core.runs.launch import code_command, is_frozen
-from workbench.core.runs.pip_commands import command_line, in_sequence, pip, pip_command, requirement
+from workbench.core.runs.pip_commands import (
+    command_line,
+    in_sequence,
+    pip,
+    pip_command,
+    requirement,
+    trains_here,
+)
+from workbench.core.window_libraries import PACKAGES
+from workbench.inference import visual_cpp
 from workbench.inference.cpu_environment import cores, cpu_environment
 from workbench.inference.engines.registry import KINDS, cannot_make
+from workbench.inference.io.opencv import import_opencv
 
 _GIB = 2**30
 _OPENCV = (
@@ -52,6 +63,7 @@ _PACKAGES = {
     "pynvml": "nvidia-ml-py",
 }
 # Print the number of font families, and of those with Chinese characters.
+_MISSING_LIBRARIES = "from workbench.core.window_libraries import missing_libraries; print(missing_libraries())"
 _COUNT_FONTS = """
 from PySide6.QtGui import QFontDatabase, QGuiApplication
 app = QGuiApplication([])
@@ -62,18 +74,12 @@ _INSTALL_FONTS = "Install a font with Chinese characters, such as Microsoft YaHe
 # Value of a key below HKEY_LOCAL_MACHINE by path and name; None if it is missing.
 ReadRegistry = Callable[[str, str], object]
 
-INSTALL_RUNTIME = "winget install --exact --id Microsoft.VCRedist.2015+.x64"
 _RUNTIME = r"SOFTWARE\Microsoft\VisualStudio\14.0\VC\Runtimes\x64"
-_LEAST_RUNTIME = (14, 40)  # of ONNX Runtime since 1.21; older ones crash in its first lock
 _FILE_SYSTEM = r"SYSTEM\CurrentControlSet\Control\FileSystem"
 _ENABLE_LONG_PATHS = rf'reg add "HKLM\{_FILE_SYSTEM}" /v LongPathsEnabled /t REG_DWORD /d 1 /f'
 _LONGEST = 259  # characters of a path without the setting
 _IN_PACKAGES = 155  # characters of the longest path inside the installed packages (PySide6, PaddlePaddle)
 _IN_PROJECT = 120  # characters below the folder of the projects: folder of the project, of the export, and its files
-QT_LIBRARIES = (
-    "libegl1 libgl1 libxkbcommon-x11-0 libxcb-cursor0 libxcb-icccm4 libxcb-keysyms1 libxcb-shape0 libdbus-1-3 "
-    "libfontconfig1"
-)
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -113,8 +119,10 @@ def run(options: argparse.Namespace, console: Console) -> dict[str, Any]:
 
 
 def _python(_: Machine) -> CheckResult:
-    fits = (3, 10) <= sys.version_info[:2] < (3, 14)
+    fits = (3, 10) <= sys.version_info[:2] < (3, 15)
     detail = f"{platform.python_version()} on {platform.system()} {platform.machine()}"
+    if fits and not trains_here():
+        detail += ": everything but training, since PaddlePaddle has no package for this version of Python"
     return CheckResult(detail, "" if fits else "Install Python 3.12 and create a new environment with it.")
 
 
@@ -169,14 +177,25 @@ def _opencv(_: Machine) -> CheckResult:
         # The builds share the folder cv2: uninstalling one removes files of the other.
         fix = in_sequence(pip("uninstall", "-y", *builds), pip_command(required))
         return CheckResult(f"several builds overwrite each other: {listed}", fix)
-    try:
-        from workbench.inference.io.opencv import cv2
-
-        cv2.connectedComponents  # noqa: B018
-    except (ImportError, AttributeError) as error:
+    if why := _import_failure("cv2", "connectedComponents"):
         fix = pip("install", "--force-reinstall", "--no-deps", required)
-        return CheckResult(f"{listed}, cannot be imported: {error}", fix)
-    return CheckResult(listed if builds else f"cv2 {cv2.__version__}")
+        return CheckResult(f"{listed}, cannot be imported: {why}", fix)
+    return CheckResult(listed)
+
+
+def _import_failure(module: str, name: str) -> str:
+    """Import a name of a module. Return why that failed, "" if it did not.
+
+    On Windows in a process of its own, which an old runtime ends, except in a packed application, which has its own.
+    """
+    if sys.platform == "win32" and not is_frozen():
+        output = run_captured(code_command(f"import workbench.inference\nfrom {module} import {name}"), seconds=120)
+        return "" if output.returncode == 0 else output.last_line or f"the process ended with {output.returncode}"
+    try:
+        getattr(import_opencv() if module == "cv2" else import_module(module), name)
+    except (ImportError, AttributeError) as error:
+        return str(error)
+    return ""
 
 
 def _onnxruntime(machine: Machine) -> CheckResult:
@@ -191,14 +210,13 @@ def _onnxruntime(machine: Machine) -> CheckResult:
         return CheckResult(detail, fix)
     if number == "1.24.0":
         return CheckResult("1.24.0 gives wrong results on some CPUs", command)
-    try:
-        import onnxruntime
+    if why := _import_failure("onnxruntime", "InferenceSession"):
+        missing_library = sys.platform == "win32" and "ModuleNotFoundError" not in why
+        return CheckResult(f"cannot be imported: {why}", visual_cpp.INSTALL if missing_library else command)
+    import onnxruntime
 
-        from workbench.inference.engines.onnx_engine import load_cuda
-    except ImportError as error:
-        missing_library = sys.platform == "win32" and "DLL load failed" in str(error)
-        fix = INSTALL_RUNTIME if missing_library else command
-        return CheckResult(f"cannot be imported: {error}", fix)
+    from workbench.inference.engines.onnx_engine import load_cuda
+
     if gpu and machine.facts.gpus and (missing := load_cuda()):
         detail = f"onnxruntime-gpu {gpu} computes on the CPU: {missing}"
         install = requirement("onnxruntime").replace("onnxruntime", "onnxruntime-gpu[cuda,cudnn]")
@@ -210,20 +228,25 @@ def check_window(machine: Machine) -> CheckResult:
     """Test in another process that the window can be opened; if quick, check the version only."""
     number = pip_commands.installed_version("PySide6-Essentials") or pip_commands.installed_version("PySide6")
     if number is None and not is_frozen():
-        return CheckResult("PySide6 is not installed", pip_command("PySide6-Essentials>=6.8,!=6.12.0"))
+        return CheckResult("PySide6 is not installed", pip_command(requirement("PySide6-Essentials")))
     if number == "6.12.0" and sys.version_info < (3, 12):
-        fix = pip_command("PySide6-Essentials>=6.8,!=6.12.0")
+        fix = pip_command(requirement("PySide6-Essentials"))
         return CheckResult("PySide6 6.12.0 crashes on this version of Python", fix)
     if machine.quick or is_frozen():
         return CheckResult(f"PySide6 {number or 'built in'}")
+    system = f"sudo apt-get install -y {' '.join(PACKAGES.values())}" if sys.platform.startswith("linux") else ""
     output = run_captured(code_command("import PySide6.QtWidgets"), seconds=120)
     if output.returncode != 0:
         why = output.last_line or "it crashed"
-        system = f"sudo apt-get install -y {QT_LIBRARIES}" if sys.platform.startswith("linux") else ""
         fix = system if ".so" in why and system else pip("install", "--force-reinstall", "PySide6-Essentials")
         return CheckResult(f"PySide6 {number} cannot be loaded: {why}", fix)
+    missing = run_captured(code_command(_MISSING_LIBRARIES), seconds=60).stdout.strip()
     display = sys.platform != "linux" or os.environ.get("DISPLAY") or os.environ.get("WAYLAND_DISPLAY")
+    if missing and display:
+        problem, _, fix = missing.partition(". Install with: ")
+        return CheckResult(f"PySide6 {number} cannot show a window: {problem}", fix or system)
     note = "" if display else "; no display found, only the command line can be used"
+    note += f"; for a window: {missing}" if missing else ""
     return CheckResult(f"PySide6 {number}{note}")
 
 
@@ -252,7 +275,8 @@ def check_fonts(machine: Machine) -> CheckResult | None:
 def _formats(_: Machine) -> CheckResult:
     """List the export formats available on this machine. A missing one is no failure: an export needs one format."""
     why = {name: cannot_make(name) for name in KINDS}
-    missing = "".join(f"; {name}: {reason.rstrip('.')}" for name, reason in why.items() if reason)
+    reasons = {name: ", then ".join(reason.rstrip(".").splitlines()) for name, reason in why.items() if reason}
+    missing = "".join(f"; {name}: {reason}" for name, reason in reasons.items())
     return CheckResult(", ".join(name for name in why if not why[name]) + missing)
 
 
@@ -261,7 +285,7 @@ def _formats(_: Machine) -> CheckResult:
 
 def _visual_cpp(_: Machine) -> CheckResult | None:
     # A packed application contains the runtime.
-    return visual_cpp(_read_registry) if sys.platform == "win32" and not is_frozen() else None
+    return runtime_of(_read_registry, visual_cpp.brought()[1]) if sys.platform == "win32" and not is_frozen() else None
 
 
 def _long_paths(_: Machine) -> CheckResult | None:
@@ -270,18 +294,23 @@ def _long_paths(_: Machine) -> CheckResult | None:
     return long_paths(_read_registry, Path(sysconfig.get_path("purelib")), Path.cwd())
 
 
-def visual_cpp(read: ReadRegistry) -> CheckResult:
-    """Check that the runtime that ONNX Runtime, PaddlePaddle and Qt load is installed, and not too old."""
+def runtime_of(read: ReadRegistry, brought: visual_cpp.Version) -> CheckResult:
+    """Check that the runtime that ONNX Runtime, PaddlePaddle and Qt load is there, and not too old.
+
+    brought: version of the one in PySide6, which is loaded if it is newer than the installed one; () if there is none.
+    """
     numbers = [read(_RUNTIME, part) for part in ("Major", "Minor", "Bld")]
     found = tuple(number for number in numbers if isinstance(number, int))
     if len(found) < len(numbers) or not read(_RUNTIME, "Installed"):
-        return CheckResult("not installed, so libraries may fail to load", INSTALL_RUNTIME)
-    version = ".".join(map(str, found))
-    if found < _LEAST_RUNTIME:
-        least = ".".join(map(str, _LEAST_RUNTIME))
-        detail = f"{version} is too old: ONNX Runtime needs {least} or newer and may crash"
-        return CheckResult(detail, INSTALL_RUNTIME)
-    return CheckResult(version)
+        found = ()
+    installed, used = (".".join(map(str, version)) for version in (found, brought))
+    if found >= visual_cpp.LEAST:
+        return CheckResult(installed)
+    detail = f"{installed} is too old" if found else "not installed"
+    if brought >= visual_cpp.LEAST:
+        return CheckResult(f"{detail}, so that {used} of PySide6 is used; exports need the installed one")
+    least = ".".join(map(str, visual_cpp.LEAST))
+    return CheckResult(f"{detail}: ONNX Runtime needs {least} or newer and may crash", visual_cpp.INSTALL)
 
 
 def long_paths(read: ReadRegistry, packages: Path, folder: Path) -> CheckResult:
@@ -313,18 +342,30 @@ def _read_registry(path: str, name: str) -> object:
         return None
 
 
+def _plugins(_: Machine) -> CheckResult:
+    """Load the tables that plug-ins extend, and name those that are used and those that are left out."""
+    for module in ("core.project.exporting", "cli.sinks.result_outputs", "core.runs.export_options"):
+        import_module(f"workbench.{module}")
+    plugins.plugins("workbench.labelers", callable)
+    names = ", ".join(f"{name} ({group})" for group, name in plugins.used) or "none"
+    wrong = "; ".join(f"{name} ({group}): {why}" for (group, name), why in plugins.left_out.items())
+    fix = "Repair or remove the packages of the plug-ins that are left out." if wrong else ""
+    return CheckResult(names + (f"; left out: {wrong}" if wrong else ""), fix)
+
+
 CHECKS = (
     Check("python", _python),
+    Check("visual c++ runtime", _visual_cpp),
     Check("machine", _machine),
     Check("disk", _disk),
     Check("write access", _writing),
     Check("packages", _packages),
     Check("opencv", _opencv),
     Check("onnxruntime", _onnxruntime),
-    Check("visual c++ runtime", _visual_cpp),
     Check("long paths", _long_paths),
     Check("window", check_window),
     Check("fonts", check_fonts),
     *gpu_checks.CHECKS,
     Check("export formats", _formats),
+    Check("plug-ins", _plugins),
 )

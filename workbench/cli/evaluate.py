@@ -13,13 +13,13 @@ import numpy as np
 from workbench.cli import evaluation_report, image_evaluation
 from workbench.cli.evaluation_report import print_report
 from workbench.cli.use import add_run_arguments, report_in_use
-from workbench.cli.verb_runner import Console
+from workbench.cli.verb_runner import Console, add_project
 from workbench.core import problems
 from workbench.core.adoption.adopted_run import refresh_dataset
 from workbench.core.evaluation import operating_point
-from workbench.core.evaluation.confidence import MIN_OBSERVATIONS
 from workbench.core.evaluation.figure_report import mask_report, verdict_report
 from workbench.core.evaluation.operating_point import OperatingPoint
+from workbench.core.evaluation.run_measurement import evaluation_notes
 from workbench.core.evaluation.split_evaluation import (
     FIGURES_ONLY,
     EvaluationOptions,
@@ -27,7 +27,6 @@ from workbench.core.evaluation.split_evaluation import (
     SplitEvaluation,
     evaluate_run,
 )
-from workbench.core.messages import Message
 from workbench.core.project.grouping import find_duplicates
 from workbench.core.project.project import MAX_CLASS_ID, Project, read_project_file
 from workbench.core.runs.dataset import Dataset, Item, collect
@@ -43,7 +42,7 @@ class NoImagesInSplit(problems.Problem):
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("project", type=Path, metavar="PROJECT")
+    add_project(parser)
     add_run_arguments(parser, "run to evaluate")
     parser.add_argument(
         "--split",
@@ -91,39 +90,15 @@ def evaluate(
     run.need_usable()
     project = Project.open(run.project_root, write=False)
     data = refresh_dataset(project, run)
-    split = split or ("test" if data.of("test") else "val")
+    split = split or data.measured_split
     items = data.current if split == "all" else data.of(split)
     if not items:
         raise NoImagesInSplit(name=run.name, split=split)
     options = EvaluationOptions(curves=curves, leaks=split != "all")
     evaluation = _measure(project, run, split, items, console, rule_options, options)
-    notes = []
-    if split == "all":
-        notes.append(Message("report.training_included"))
-    else:
-        if evaluation.figures.images < MIN_OBSERVATIONS:
-            notes.append(Message("report.few_images", n=evaluation.figures.images))
-        notes += _bias_notes(run, data, split)
-    if isinstance(evaluation, MaskEvaluation) and not evaluation.figures.good:
-        notes.append("No good image is among them, so false alarms are not measured.")
-    if evaluation.changed:
-        notes.append(Message("card.changed", n=evaluation.changed))
-    if evaluation.leaks:
-        notes.append(Message("report.leaks", n=len(evaluation.leaks), first=evaluation.leaks[0].held_out_key))
     leaks = [{"path": leak.held_out_key, "learned": leak.train_key, "why": leak.why} for leak in evaluation.leaks]
     result = {"run": run.name, "model": run.settings().model, "split": split, **_report(evaluation, rule_options)}
-    return evaluation, {**result, "leaks": leaks, "notes": notes}
-
-
-def _bias_notes(run: Run, data: Dataset, split: str) -> list[str]:
-    """Return notes on a biased split: the operating point or the thresholds were chosen on these images."""
-    if split in operating_point.read(run).chosen_on:
-        return [Message("report.point_chosen_here")]
-    if run.adopted:
-        return [data.held_out_note]
-    if split != "val":
-        return []
-    return [Message("report.validation_weights" if data.model == "resnet" else "report.validation_used")]
+    return evaluation, {**result, "leaks": leaks, "notes": evaluation_notes(evaluation, data)}
 
 
 def evaluate_against(

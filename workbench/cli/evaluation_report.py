@@ -82,15 +82,16 @@ def _print_verdicts(evaluation: SplitEvaluation, result: dict[str, Any], console
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument(
+    group = parser.add_argument_group("report")
+    group.add_argument(
         "--report",
         type=Path,
         metavar="FILE",
         help="write a report with metrics, curves and images to FILE.html or FILE.pdf; with --compare, the comparison",
     )
-    parser.add_argument("--compare", metavar="RUN", help="compare with another run, on the same images")
+    group.add_argument("--compare", metavar="RUN", help="compare with another run, on the same images")
     languages = " or ".join(LANGUAGES)
-    parser.add_argument("--language", choices=list(LANGUAGES), help=f"language of the report: {languages} (en)")
+    group.add_argument("--language", choices=list(LANGUAGES), help=f"language of the report: {languages} (en)")
 
 
 def compared_run(options: argparse.Namespace, run: Run) -> Run | None:

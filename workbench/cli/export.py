@@ -7,19 +7,19 @@ from pathlib import Path
 from typing import Any
 
 from workbench.cli.use import add_run_arguments, report_in_use
-from workbench.cli.verb_runner import Console, WrongUse, progress_bar
+from workbench.cli.verb_runner import Console, WrongUse, add_project, progress_bar
 from workbench.core import problems
 from workbench.core.evaluation.figure_texts import full_name
 from workbench.core.project.project import read_project_file
 from workbench.core.runs.events import Event, Progress, Trouble
 from workbench.core.runs.export_options import FORMATS, LAYOUTS, ExportOptions, add_export_arguments, check_line_shape
 from workbench.core.runs.run import Run, find_run
-from workbench.core.runs.training_process import run_child
-from workbench.core.text_patterns import free_path
+from workbench.core.runs.training_process import export_run
+from workbench.inference.verdict_rule import UNSURE
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("project", type=Path, metavar="PROJECT")
+    add_project(parser)
     add_run_arguments(parser, "run to export")
     parser.add_argument("--out", type=Path, metavar="DIR", help="new folder for the export (PROJECT/exports/RUN)")
     add_export_arguments(parser)
@@ -51,10 +51,6 @@ def export(run: Run, console: Console, options: ExportOptions, *, out: Path | No
     out: a new folder; by default below `exports/`. Raises ExportExists, ParityFailed and the problem that the child
     reports.
     """
-    run.need_usable()
-    out = free_path(run.project_root / "exports", run.name) if out is None else out.absolute()
-    if out.is_file() or (out.is_dir() and any(out.iterdir())):
-        raise problems.ExportExists(path=str(out))
     warnings: list[str] = []
     with progress_bar("exporting", total=None, unit="") as bar:
 
@@ -67,21 +63,15 @@ def export(run: Run, console: Console, options: ExportOptions, *, out: Path | No
                 warnings.append(f"{event.what} {event.done}".strip())
                 console.note(warnings[-1])
 
-        ending = run_child(
-            "export",
-            run.root,
-            "--out",
-            out,
-            *options.to_arguments(),
-            log=run.log_path,
+        report = export_run(
+            run,
+            options,
+            out=out,
             on_event=on_event,
             on_stop=lambda: console.note("Stopping. The unfinished export is removed."),
         )
-    if ending.why == "stopped":
-        raise KeyboardInterrupt
-    report = ending.result
     return {
-        "path": report.get("path", str(out)),
+        "path": Path(report["path"]),
         "formats": report.get("formats", []),
         "parity": report.get("parity", {}),
         "latency": report.get("latency", {}),
@@ -131,7 +121,8 @@ def point_text(point: dict[str, Any]) -> str:
     if rule is not None:
         bad = rule["bad"] or "their class"
         reached = f"an anomaly score above {rule['mass']:g}" if rule["kind"] == "mass" else "a region at its limit"
-        where += f"; images with {reached} are {bad}, others {rule['good']}"
+        band = rule["unsure"] is not None and f"{UNSURE} above an anomaly score of {rule['unsure']:g}, else "
+        where += f"; images with {reached} are {bad}, others {band or ''}{rule['good']}"
     return f"operating point, {by}{on}: {where}"
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from workbench.cli.use import add_run_arguments
-from workbench.cli.verb_runner import Console
+from workbench.cli.verb_runner import Console, add_project
 from workbench.core.documents import report_content
 from workbench.core.evaluation import gauge_study, operating_point
 from workbench.core.evaluation.gauge_study import FOLDER
@@ -17,7 +17,7 @@ from workbench.core.runs.run import find_run
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("project", type=Path, metavar="PROJECT")
+    add_project(parser)
     parser.add_argument(
         "pictures", nargs="?", type=Path, metavar="IMAGES", help="folder of the images (the images of the project)"
     )

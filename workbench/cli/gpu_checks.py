@@ -37,6 +37,7 @@ from workbench.core.runs.pip_commands import (
     remove_variable,
     replace_command,
     replace_paddle_command,
+    requirement,
 )
 
 REPORT = "gpu-report"
@@ -374,7 +375,7 @@ def onnx_export(machine: Machine) -> CheckResult | None:
     number = pip_commands.installed_version("onnx")
     if number is None:
         return CheckResult(
-            "onnx is not installed, so trained models cannot be used in the window", pip_command("onnx>=1.16")
+            "onnx is not installed, so trained models cannot be used in the window", pip_command(requirement("onnx"))
         )
     return CheckResult(number)
 

@@ -22,26 +22,28 @@ BY_CLASS = "class"  # in --verdict-names: the name of the class instead of a fix
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument(
+    group = parser.add_argument_group("verdict rule")
+    group.add_argument(
         "--verdict-rule",
         metavar="RULE",
         help="rule for images of a UNet run to evaluate instead of the one in use: budget=5 (false alarms in 100 good "
         "images), cost=10 (least cost, if a missed defective image costs 10 false alarms), mass=120 (anomaly score "
-        "in pixels), region=CLASS:area=200:probability=0.9,... (area in pixels, or mm2 with the unit), or none",
+        "in pixels), region=CLASS:area=200:probability=0.9,... (area in pixels, or mm2 with the unit), or none; "
+        "with ,unsure=20 other images with an anomaly score above 20 are unsure",
     )
-    parser.add_argument(
+    group.add_argument(
         "--verdict-names",
         metavar="GOOD,BAD",
         help=f'verdicts of the rule ({GOOD},{BAD}); with "{BY_CLASS}" as BAD the class of the heaviest regions',
     )
-    parser.add_argument(
+    group.add_argument(
         "--verdict-border",
         type=_width,
         metavar="PX",
         help="strip along the border of each image that does not count for the verdict and the anomaly score, instead "
         "of the one chosen by the training (0 to 1000 pixels)",
     )
-    parser.add_argument(
+    group.add_argument(
         "--store-rule",
         action="store_true",
         help="use rule and border in predictions and exports from now on",
@@ -63,8 +65,10 @@ def parse_choice(text: str, names: str | None, settings: ModelSettings) -> RuleC
         return None
     by, _, value = text.partition("=")
     good, _, bad = (names or f"{GOOD},{BAD}").partition(",")
-    verdicts = {"good": good, "bad": "" if bad == BY_CLASS else bad or BAD}
+    verdicts: dict[str, Any] = {"good": good, "bad": "" if bad == BY_CLASS else bad or BAD}
+    value, _, unsure = value.partition(",unsure=")
     try:
+        verdicts["unsure"] = float(unsure) if unsure else None
         if by == "region":
             return RuleChoice("region", 0.0, tuple(_limit(entry, settings) for entry in value.split(",")), **verdicts)
         if by not in ("budget", "cost", "mass"):
@@ -189,9 +193,10 @@ def _interval_text(result: Mapping[str, Any], key: str, form: Callable[[Sequence
 
 def choice_text(choice: Mapping[str, Any]) -> str:
     """Format a choice of a rule."""
+    band = f", unsure above {choice['unsure']:g}" if choice["unsure"] is not None else ""
     return {
         "budget": f"at most {choice['value']:g} false alarms in 100 good images",
         "cost": f"a missed defective image costs {choice['value']:g} false alarms",
         "mass": f"anomaly score above {choice['value']:g}",
         "region": "by region",
-    }[choice["by"]]
+    }[choice["by"]] + band

@@ -11,7 +11,7 @@ from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
-from workbench.cli.verb_runner import Console, WrongUse
+from workbench.cli.verb_runner import Console, WrongUse, add_project
 from workbench.core import problems
 from workbench.core.geometry.selection.box_cut import BOX_SHAPES
 from workbench.core.project import import_journal, importing
@@ -28,7 +28,7 @@ from workbench.core.text_patterns import counted
 
 
 def add_merge_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("project", type=Path, metavar="PROJECT")
+    add_project(parser)
     parser.add_argument("other", type=Path, metavar="OTHER_PROJECT", help="project to merge; it is not changed")
     parser.add_argument(
         "--conflicts",
@@ -104,15 +104,17 @@ _SHOWN = 20
 
 
 def add_import_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("project", type=Path, metavar="PROJECT")
+    add_project(parser)
     parser.add_argument(
         "paths", type=Path, nargs="*", metavar="PATH", help="folder, zip archive, or one or more label files"
     )
-    parser.add_argument("--format", choices=["auto", *FORMATS], default="auto")
-    parser.add_argument(
+    parser.add_argument("--format", choices=["auto", *FORMATS], default="auto", help="format of the labels")
+    names = parser.add_argument_group("classes and verdicts")
+    masks = parser.add_argument_group("reading of masks and files")
+    names.add_argument(
         "--class", dest="class_name", metavar="NAME", help="class of all imported regions; for folders: the verdict"
     )
-    parser.add_argument(
+    masks.add_argument(
         "--threshold", type=_threshold, metavar="N", help="gray value from which a mask pixel is a defect (128)"
     )
     parser.add_argument(
@@ -131,7 +133,7 @@ def add_import_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--overwrite", dest="conflicts", action="store_const", const="replace", help="same as --conflicts replace"
     )
-    parser.add_argument(
+    names.add_argument(
         "--map",
         dest="mapped",
         type=_pair,
@@ -140,7 +142,7 @@ def add_import_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="SOURCE=TARGET",
         help="import the class SOURCE of the labels as the class TARGET of the project; may be repeated",
     )
-    parser.add_argument(
+    names.add_argument(
         "--ignore-class",
         dest="ignored",
         action="append",
@@ -148,10 +150,10 @@ def add_import_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="NAME",
         help="do not import this class; may be repeated",
     )
-    parser.add_argument(
+    names.add_argument(
         "--map-verdict", type=_pair, action="append", default=[], metavar="SOURCE=TARGET", help="same for verdicts"
     )
-    parser.add_argument("--ignore-verdict", action="append", default=[], metavar="NAME", help="same for verdicts")
+    names.add_argument("--ignore-verdict", action="append", default=[], metavar="NAME", help="same for verdicts")
     parser.add_argument(
         "--background",
         action="store_true",
@@ -163,21 +165,21 @@ def add_import_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--no-copy", dest="copy", action="store_false", help="do not copy images, add their folder to the project"
     )
-    parser.add_argument(
+    masks.add_argument(
         "--pair",
         metavar="RULE",
         help="answer to a question about masks whose image, or whose role, names and contents do not decide; the "
         "question lists the possible answers",
     )
-    parser.add_argument("--invert", action="store_true", help="in black and white masks, black is the defect")
-    parser.add_argument(
+    masks.add_argument("--invert", action="store_true", help="in black and white masks, black is the defect")
+    masks.add_argument(
         "--unlisted",
         choices=UNLISTED,
         default="refuse",
         help="for masks with values that no list of classes names: refuse them, name the classes class_N (name), or "
         "ignore these areas",
     )
-    parser.add_argument(
+    masks.add_argument(
         "--encoding",
         metavar="NAME",
         help="encoding of label files that do not state theirs and are not UTF-8, such as cp1252 or gb18030 (guessed)",

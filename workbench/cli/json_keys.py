@@ -84,6 +84,15 @@ JSON_KEYS: dict[str, dict[str, dict[str, str]]] = {
             "automatic": "true if no run was chosen, so that it is the best comparable one",
         }
     },
+    "area": {
+        "": {
+            "areas": 'list of {folder: "" for all images without an own area, width, height, polygons: list of '
+            "{points, excluded}}, in pixels",
+            "outside": "with --set or --clear: number of labeled defects that lie outside",
+            "cut": "of those that lie partly outside",
+            "pictures": "keys of the images that show them",
+        }
+    },
     "evaluate": {
         "": {
             "run": "name of the run",
@@ -93,7 +102,8 @@ JSON_KEYS: dict[str, dict[str, dict[str, str]]] = {
             "figures": "list of {id, scope, of, value, unit, interval, method, why, counted}: all figures, of scope "
             "any, class, mean, good, size or verdict, the 95% interval by part, or why there is none",
             "dice": "mean of the classes that are labeled, also as dice_mean; a key with _interval is the interval of "
-            "the key without it, one with _counted its numbers of images and parts",
+            "the key without it, one with _counted its numbers of images and parts, one with _why why it has no "
+            "interval or is not measured",
             "iou": "mean of the classes that are labeled",
             "boundary_iou": "mean of the classes that are labeled",
             "dice_any": "of any defect, the class not counted",

@@ -20,6 +20,7 @@ from workbench.core.problems import NotAProject, NothingToPredict
 from workbench.core.project.project import Project
 from workbench.core.runs.model_lookup import model_folder, open_model
 from workbench.core.runs.run import IN_USE
+from workbench.core.suggestions.labelers import PREFIX, Labeler
 from workbench.core.suggestions.suggestion_files import ImageSuggested, suggest_all, suggestions_path
 from workbench.core.text_patterns import counted
 from workbench.inference.batch.folder_watch import watch
@@ -35,7 +36,7 @@ from workbench.inference.batch.results_folder import (
 from workbench.inference.batch.results_log import ResultsLogError, ignored_lines, model_fingerprint
 from workbench.inference.cpu_environment import keep_freed_memory
 from workbench.inference.predictor import Prediction
-from workbench.inference.verdict_rule import result_text
+from workbench.inference.verdict_rule import ResultsSummary, result_text
 
 _SHOWN = 20
 
@@ -48,12 +49,13 @@ def suggest_for(options: argparse.Namespace, console: Console) -> dict[str, Any]
     if options.project is None:
         identify(root, options, console)
     with Project.open(root) as project:
-        folder = model_folder(options.model, project.root)
+        labeler = Labeler(options.model, project.classes) if options.model.startswith(PREFIX) else None
+        folder = Path(options.model) if labeler is not None else model_folder(options.model, project.root)
         keys, unknown = _keys(project, names)
         if not keys:
-            first = unknown[0] if unknown else {"path": str(root), "why": "the project has no images"}
+            first = unknown[0] if unknown else {"path": root, "why": "the project has no images"}
             raise NothingToPredict(**first)
-        predictor = open_model(folder, options.threads)
+        predictor = open_model(folder, options.threads) if labeler is None else labeler
         done: list[dict[str, Any]] = []
         skipped = unknown
         with progress_bar("predicting", total=len(keys), unit=" images") as bar:
@@ -61,7 +63,7 @@ def suggest_for(options: argparse.Namespace, console: Console) -> dict[str, Any]
             def on_image(number: int, result: ImageSuggested) -> None:
                 bar.update(number - bar.n)
                 if result.why:
-                    skipped.append({"path": str(project.image_path(result.key)), "why": result.why})
+                    skipped.append({"path": project.image_path(result.key), "why": result.why})
                     console.note(f"{result.key}: skipped, {result.why}")
                 else:
                     done.append(_image(project, result))
@@ -106,14 +108,14 @@ def _keys(project: Project, names: list[str]) -> tuple[list[str], list[dict[str,
         return images, []
     by_path = {os.path.realpath(project.image_path(key)): key for key in images}
     sources, skipped = collect_images(names)
-    unknown = [{"path": entry.path, "why": entry.why} for entry in skipped]
+    unknown = [{"path": Path(entry.path), "why": entry.why} for entry in skipped]
     keys = []
     for source in sources:
         key = by_path.get(os.path.realpath(source.path))
         if key is not None:
             keys.append(key)
         else:
-            unknown.append({"path": str(source.path), "why": "not an image of this project"})
+            unknown.append({"path": source.path, "why": "not an image of this project"})
     return keys, unknown
 
 
@@ -161,7 +163,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "model",
         metavar="MODEL",
-        help="folder of a run, of an export or of a project (its model in use), or name of a run with --project",
+        help="folder of a run, of an export or of a project (its model in use), name of a run with --project, or, with "
+        "--as-suggestions, labeler:NAME for a labeler of a plug-in",
     )
     parser.add_argument("pictures", nargs="+", metavar="IMAGES", help="files, folders or patterns")
     parser.add_argument(
@@ -259,7 +262,7 @@ def _batch(
         raise StoppedEarly(done=len(report["pictures"]), total=len(sources), path=options.out)
     if not report["pictures"]:
         raise problems.NothingToPredict(path=report["skipped"][-1]["path"], why=report["skipped"][-1]["why"])
-    _print_report(report, options.out, console)
+    _print_report(report, results.summary(), options.out, console)
     return {**report, "out": options.out.absolute()}
 
 
@@ -276,7 +279,7 @@ def _watch(
         for remark in new_remarks(result, reported) if result else ():
             console.note(remark)
         if options.json:
-            entry = {"path": path, "why": why} if result is None else {"path": path, **result.to_json()}
+            entry = {"path": Path(path), "why": why} if result is None else {"path": Path(path), **result.to_json()}
             print(json.dumps(plain(entry), allow_nan=False), flush=True)
 
     console.note(f"Watching {', '.join(options.pictures)}. Results are written to {options.out}. Press Ctrl+C to stop.")
@@ -287,7 +290,7 @@ def _watch(
     return {"stopped": True, **count, "out": options.out.absolute()}
 
 
-def _print_report(report: dict[str, Any], out: Path, console: Console) -> None:
+def _print_report(report: dict[str, Any], summary: ResultsSummary, out: Path, console: Console) -> None:
     for entry in report["pictures"][:_SHOWN]:
         console.line(f"{entry['path']}: {_summary(entry)}")
     if len(report["pictures"]) > _SHOWN:
@@ -296,6 +299,7 @@ def _print_report(report: dict[str, Any], out: Path, console: Console) -> None:
     if unlike:
         console.note(unlike)
     skipped = f", {len(report['skipped'])} skipped" if report["skipped"] else ""
+    console.line(f"{summary}.")
     console.line(f"{counted(len(report['pictures']), 'image')}{skipped}. Results are in {out}.")
 
 

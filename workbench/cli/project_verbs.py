@@ -9,7 +9,7 @@ from collections import Counter
 from pathlib import Path
 from typing import Any
 
-from workbench.cli.verb_runner import Console, WrongUse
+from workbench.cli.verb_runner import Console, WrongUse, add_project
 from workbench.core.check.project_check import check, findings_csv, kind_texts
 from workbench.core.check.project_statistics import (
     UM_PER_MM,
@@ -39,8 +39,9 @@ _SHOWN_FINDINGS = 10
 
 
 def add_check_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("project", type=Path, metavar="PROJECT")
+    add_project(parser)
     parser.add_argument("--csv", type=Path, metavar="FILE", help="write the findings to a CSV file")
+    parser.add_argument("--fail", action="store_true", help="exit status 1 if there are findings, for automatic checks")
 
 
 def run_check(options: argparse.Namespace, console: Console) -> dict[str, Any]:
@@ -61,6 +62,7 @@ def run_check(options: argparse.Namespace, console: Console) -> dict[str, Any]:
         if count > _SHOWN_FINDINGS:
             console.line(f"  and {count - _SHOWN_FINDINGS} more (--json lists all)")
     return {
+        "exit": int(options.fail and bool(findings)),
         "pictures": images,
         "findings": [
             {
@@ -75,7 +77,7 @@ def run_check(options: argparse.Namespace, console: Console) -> dict[str, Any]:
 
 
 def add_statistics_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("project", type=Path, metavar="PROJECT")
+    add_project(parser)
     parser.add_argument("--csv", type=Path, metavar="FILE", help="write one line per class to a CSV file")
     parser.add_argument("--regions", type=Path, metavar="FILE", help="write one line per region to a CSV file")
 
@@ -120,7 +122,7 @@ _ARGUMENTS = {"list": 0, "add": 1, "remove": 1, "locate": 2}
 
 
 def add_sources_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("project", type=Path, metavar="PROJECT")
+    add_project(parser)
     parser.add_argument(
         "action",
         nargs="?",
@@ -129,7 +131,7 @@ def add_sources_arguments(parser: argparse.ArgumentParser) -> None:
         help="add FOLDER: use the images of a folder where they are; remove NAME: with the labels of its images, which "
         "`remove --restore` brings back; locate NAME FOLDER: after the folder was moved",
     )
-    parser.add_argument("values", nargs="*", metavar="NAME|FOLDER")
+    parser.add_argument("values", nargs="*", metavar="NAME|FOLDER", help="of the action")
     parser.add_argument(
         "--force", action="store_true", help="locate: accept a folder without any of the labeled images"
     )
@@ -169,7 +171,7 @@ def run_sources(options: argparse.Namespace, console: Console) -> dict[str, Any]
 
 
 def add_remove_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("project", type=Path, metavar="PROJECT")
+    add_project(parser)
     parser.add_argument("keys", nargs="*", metavar="IMAGE", help="path of an image in the project, as in 'lot1/a.png'")
     parser.add_argument("--restore", metavar="NAME", help="restore a removal (without NAME: see --list)")
     parser.add_argument("--delete", metavar="NAME", help="delete the files of a removal permanently")
@@ -199,6 +201,8 @@ def run_remove(options: argparse.Namespace, console: Console) -> dict[str, Any]:
             trash.delete_permanently(project, options.delete)
             console.line("Deleted.")
         removals = trash.removals(project)
+        if options.list and not removals:
+            console.line("There are no removed images.")
         if options.list:
             for removal in removals:
                 images = fill("{n} {n:image|images}", n=len(removal.keys))
@@ -223,8 +227,8 @@ _NAMED = 5  # files
 
 
 def add_pack_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("project", type=Path, metavar="PROJECT")
-    parser.add_argument("out", type=Path, metavar="OUT.zip")
+    add_project(parser)
+    parser.add_argument("out", type=Path, metavar="OUT.zip", help="file to write")
     parser.add_argument("--no-runs", dest="runs", action="store_false", help="leave the trained models out")
 
 
@@ -255,7 +259,7 @@ def run_pack(options: argparse.Namespace, console: Console) -> dict[str, Any]:
 
 
 def add_unpack_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("path", type=Path, metavar="PROJECT.zip")
+    parser.add_argument("path", type=Path, metavar="PROJECT.zip", help="packed project")
     parser.add_argument("folder", type=Path, nargs="?", default=Path(), metavar="FOLDER", help="parent folder (.)")
 
 
@@ -277,7 +281,7 @@ _SHOWN = 20
 
 
 def add_labels_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("project", type=Path, metavar="PROJECT")
+    add_project(parser)
     parser.add_argument("out", type=Path, metavar="OUT", help="empty or new folder")
     formats = "; ".join(f"{format.name}: {format.title}" for format in EXPORT_FORMATS.values())
     parser.add_argument("--format", choices=list(EXPORT_FORMATS), required=True, help=formats)

@@ -11,12 +11,11 @@ from __future__ import annotations
 
 import argparse
 from dataclasses import asdict
-from pathlib import Path
 from typing import Any
 
 from workbench.cli.evaluate import evaluate
 from workbench.cli.use import add_run_arguments
-from workbench.cli.verb_runner import Console, WrongUse, positive_number
+from workbench.cli.verb_runner import Console, WrongUse, add_project, positive_number
 from workbench.core import problems
 from workbench.core.evaluation import part_plan
 from workbench.core.evaluation.part_plan import BOUNDS, CONFIDENCE, LISTED, PartCount
@@ -28,7 +27,8 @@ from workbench.core.label_next.spot_detection import COUNT
 from workbench.core.label_next.spot_search import SpotSearch
 from workbench.core.messages import Message
 from workbench.core.problems import Problem
-from workbench.core.project.image_row import ImageIndex, ImageRow, with_index
+from workbench.core.project import image_row
+from workbench.core.project.image_row import ImageRow
 from workbench.core.project.project import DONT_CARE, Project, read_project_file
 from workbench.core.runs.run import IN_USE, Run, find_run, run_in_use
 from workbench.core.text_patterns import counted
@@ -40,7 +40,7 @@ class NoModelYet(problems.Problem):
 
 
 def add_queue_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("project", type=Path, metavar="PROJECT")
+    add_project(parser)
     parser.add_argument("--run", dest="name", metavar=f"RUN|{IN_USE}|best|last", help=f"run to use ({IN_USE})")
     parser.add_argument("--count", type=positive_number, default=20, metavar="N", help="number of images to list (20)")
     parser.add_argument(
@@ -130,16 +130,8 @@ def _as_json(issue: LabelIssue, names: dict[int, str], good: bool) -> dict[str, 
 
 def read_rows(project: Project, console: Console) -> dict[str, ImageRow]:
     """Return the rows of the images of a project by key, after an update of its index."""
-    rows: dict[str, ImageRow] = {}
-
-    def read(index: ImageIndex) -> None:
-        for _ in index.refresh(project.images(), progress=move):
-            pass
-        rows.update(index.rows())
-
     with console.progress("reading labels") as move:
-        with_index(project, read, lambda problem: console.note(str(problem)))
-    return rows
+        return image_row.read_rows(project, move, lambda problem: console.note(str(problem)))
 
 
 def _print_coverage(analyzed: int, requested: int, console: Console) -> None:
@@ -148,7 +140,7 @@ def _print_coverage(analyzed: int, requested: int, console: Console) -> None:
 
 
 def add_spots_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("project", type=Path, metavar="PROJECT")
+    add_project(parser)
     parser.add_argument(
         "images", nargs="*", metavar="IMAGE", help="images of the project, such as lot1/a.png (default: all)"
     )
@@ -182,7 +174,7 @@ def run_spots(options: argparse.Namespace, console: Console) -> dict[str, Any]:
 
 
 def add_parts_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("project", type=Path, metavar="PROJECT")
+    add_project(parser)
     add_run_arguments(parser, "run to evaluate")
     parser.add_argument("--split", choices=("val", "test"), help="data split (default: test if present, otherwise val)")
     for name, text in (("missed", "missed parts"), ("alarms", "parts with a false alarm")):

@@ -18,7 +18,7 @@ from workbench.cli.sinks.sink_base import RecordMaker
 from workbench.cli.verb_runner import Console, WrongUse
 from workbench.core import problems
 from workbench.core.runs.model_lookup import open_model
-from workbench.core.runs.pip_commands import pip_command
+from workbench.core.runs.pip_commands import pip_command, requirement
 from workbench.inference.batch.results_folder import KEEP_VERDICTS
 from workbench.inference.cpu_environment import cores, keep_freed_memory
 from workbench.inference.engines import NAMES
@@ -28,13 +28,7 @@ from workbench.inference.predictor import Predictor
 if TYPE_CHECKING:
     from workbench.cli.serving.responses import Limits
 
-# Library -> requirement to install.
-_REQUIREMENTS = {
-    "starlette": "starlette>=0.46",
-    "uvicorn": "uvicorn>=0.36",
-    "httptools": "httptools>=0.6.3",
-    "python_multipart": "python-multipart>=0.0.18",
-}
+_LIBRARIES = ("starlette", "uvicorn", "httptools", "python_multipart")
 TOKEN_VARIABLE = "WORKBENCH_TOKEN"
 _MEMORY, _CONNECTIONS = 1536, 1000  # MB, and their number
 
@@ -71,29 +65,30 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "output one is generated if there is none",
     )
     tokens.add_argument("--token-file", type=Path, metavar="FILE", help="file with this token")
+    limits = parser.add_argument_group("limits")
     parser.add_argument("--workers", type=_between(1, 64), default=1, metavar="N", help="number of processes (1)")
-    parser.add_argument(
+    limits.add_argument(
         "--max-mb", type=_positive, default=64, metavar="N", help="maximum size of a request in MB (64)"
     )
-    parser.add_argument(
+    limits.add_argument(
         "--max-megapixels",
         type=_positive,
         default=100,
         metavar="N",
         help="maximum size of an image in megapixels (100)",
     )
-    parser.add_argument(
+    limits.add_argument(
         "--timeout", type=_positive, default=60, metavar="S", help=("request timeout in seconds (default: 60)")
     )
     memory = f"memory for requests (a third) and decoded images, per process, in MB ({_MEMORY})"
-    parser.add_argument("--memory", type=_positive, metavar="MB", help=memory)
+    limits.add_argument("--memory", type=_positive, metavar="MB", help=memory)
     connections = f"connections per process ({_CONNECTIONS}, or fewer if the system allows fewer open files)"
-    parser.add_argument("--connections", type=_between(1, 100_000), metavar="N", help=connections)
+    limits.add_argument("--connections", type=_between(1, 100_000), metavar="N", help=connections)
     for option, kind in _FORMER.items():
         parser.add_argument(option, type=kind, help=argparse.SUPPRESS)
     name = "additional accepted host name of this machine; may be repeated"
     parser.add_argument("--allow-host", action="append", default=[], metavar="NAME", help=name)
-    parser.add_argument("--engine", choices=("auto", *NAMES), default="auto")
+    parser.add_argument("--engine", choices=("auto", *NAMES), default="auto", help="library that runs the network")
     parser.add_argument("--keep-verdicts", action="store_true", help=KEEP_VERDICTS)
     result_outputs.add_arguments(parser, spool="spool")
     replace = "let a marker replace an earlier one of the same name; otherwise the later gets its id as an addition"
@@ -224,9 +219,9 @@ def _threads_each(workers: int, requested: int) -> int | None:
 
 
 def _need_libraries() -> None:
-    missing = [library for library in _REQUIREMENTS if find_spec(library) is None]
+    missing = [library for library in _LIBRARIES if find_spec(library) is None]
     if missing:
-        command = pip_command(*(_REQUIREMENTS[library] for library in missing))
+        command = pip_command(*(requirement(library.replace("_", "-")) for library in missing))
         raise ServerMissing(libraries=" and ".join(missing).replace("_", "-"), command=command)
 
 

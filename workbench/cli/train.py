@@ -5,11 +5,10 @@ from __future__ import annotations
 import argparse
 import json
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any
 
 from workbench.cli.use import report_in_use
-from workbench.cli.verb_runner import Console, WrongUse, progress_bar
+from workbench.cli.verb_runner import Console, WrongUse, add_project, progress_bar
 from workbench.core import problems
 from workbench.core.evaluation import figure_texts
 from workbench.core.evaluation.expectation import Expectation
@@ -32,25 +31,26 @@ from workbench.core.text_patterns import counted
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("project", type=Path, metavar="PROJECT")
+    add_project(parser)
     parser.add_argument(
         "--model",
         choices=MODELS,
         help="unet: segmentation of defects; resnet: verdict per image; good: differences from good images",
     )
-    length = parser.add_mutually_exclusive_group()
+    settings = parser.add_argument_group("training settings")
+    length = settings.add_mutually_exclusive_group()
     length.add_argument(
         "--minutes", type=float, metavar="M", help=f"training time in minutes (default: {DEFAULT_MINUTES:g})"
     )
     length.add_argument("--epochs", type=int, metavar="N", help="train for N epochs instead")
-    parser.add_argument(
+    settings.add_argument(
         "--device", metavar="auto|cpu|gpu|gpu:0,1", help="device (auto); cpu:2: two processes on the CPU"
     )
-    parser.add_argument("--from", dest="start", metavar="RUN", help="initial weights: an earlier run")
-    parser.add_argument("--profile", action="store_true", help="measure the time of each part of a step")
+    settings.add_argument("--from", dest="start", metavar="RUN", help="initial weights: an earlier run")
+    settings.add_argument("--profile", action="store_true", help="measure the time of each part of a step")
     parser.add_argument("--plan", action="store_true", help=("print the training settings with reasons, do not train"))
     parser.add_argument("--resume", metavar="RUN", help="resume a stopped run")
-    parser.add_argument(
+    settings.add_argument(
         "--set",
         dest="settings",
         action="append",

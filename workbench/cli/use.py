@@ -6,7 +6,7 @@ import argparse
 from pathlib import Path
 from typing import Any
 
-from workbench.cli.verb_runner import Console
+from workbench.cli.verb_runner import Console, add_project
 from workbench.core.project.project import Project, read_project_file
 from workbench.core.runs.run import IN_USE, chosen_run, find_run, run_in_use
 from workbench.core.runs.training_settings import MODELS
@@ -22,7 +22,7 @@ def add_run_arguments(parser: argparse.ArgumentParser, meaning: str) -> None:
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("project", type=Path, metavar="PROJECT")
+    add_project(parser)
     parser.add_argument(
         "name",
         nargs="?",

@@ -21,6 +21,7 @@ from workbench.core.project.project import Project
 from workbench.core.project.shared_keys import shared_sources
 from workbench.core.project.source_trust import trust_named
 from workbench.inference.engines import EngineError
+from workbench.inference.io.file_access import path_problem
 from workbench.inference.io.image_io import ReadError
 from workbench.inference.model_settings import SettingsError
 from workbench.inference.text_safety import terminal_text
@@ -31,6 +32,11 @@ STOPPING = "Stopping after this image. Press Ctrl+C again to stop immediately."
 class StoppedEarly(Problem):
     message = "Stopped. {done} of {total} images are done. Their results are in {path}."
     advice = "Run the command again with --continue for the remaining images."
+
+
+class PathRefused(Problem):
+    message = "{path} cannot be used: {why}."
+    advice = "Nothing was written. Choose another name."
 
 
 class WrongUse(Exception):
@@ -118,6 +124,10 @@ def run_verb(options: argparse.Namespace) -> int:
 
 def _result(options: argparse.Namespace, console: Console) -> dict[str, Any]:
     """Return the result of the verb. With --trust-sources it begins again after each refusal for untrusted places."""
+    for value in vars(options).values():
+        for path in value if isinstance(value, list) else [value]:
+            if isinstance(path, Path) and sys.platform == "win32" and (why := path_problem(path)):
+                raise PathRefused(path=str(path), why=why)
     while True:
         try:
             if getattr(options, "project", None) is not None and "identity" in options:
@@ -153,7 +163,7 @@ def _fail(sentence: str, options: argparse.Namespace) -> int:
 
 
 def plain(value: Any) -> Any:
-    """Convert to JSON types: paths become text, NumPy numbers become numbers, NaN and infinities become null."""
+    """Convert to JSON types: paths with slashes, NumPy numbers as numbers, null for NaN and infinities."""
     if isinstance(value, dict):
         return {str(key): plain(item) for key, item in value.items()}
     if isinstance(value, (list, tuple)):
@@ -163,7 +173,7 @@ def plain(value: Any) -> Any:
     if isinstance(value, np.generic):
         return plain(value.item())
     if isinstance(value, Path):
-        return str(value)
+        return value.as_posix()
     if isinstance(value, float):
         return value if math.isfinite(value) else None
     return value
@@ -184,3 +194,7 @@ def positive_number(text: str) -> int:
     if value < 1:
         raise argparse.ArgumentTypeError("must be at least 1")
     return value
+
+
+def add_project(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("project", type=Path, metavar="PROJECT", help="project folder")

@@ -159,11 +159,14 @@ def _add_resize(graph: GraphBuilder, inputs: list[str]) -> str:
     return graph.add("Resize", inputs, mode="linear", coordinate_transformation_mode="half_pixel")
 
 
-def draw_defect(image: np.ndarray, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
+def draw_defect(
+    image: np.ndarray, rng: np.random.Generator, inside: np.ndarray | None = None
+) -> tuple[np.ndarray, np.ndarray]:
     """Return a copy of an image (H, W) or (H, W, 3) with a generated defect, and its pixels, bool (H, W).
 
     An ellipse from a pit to a scratch is darker or brighter by five standard deviations of the fine structure of the
     image: visible for a person. If it were round it would be 2 to 5 % of the shorter side wide, and 8 pixels or more.
+    inside: pixels in one of which its center lies, bool (H, W); None: anywhere but near the border.
     """
     height, width = image.shape[:2]
     side, gray = min(height, width), image.astype(np.float32).reshape(height, width, -1).mean(axis=2)
@@ -173,6 +176,8 @@ def draw_defect(image: np.ndarray, rng: np.random.Generator) -> tuple[np.ndarray
     )
     axes = [max(1.0, diameter / 2 * factor) for factor in (stretch**0.5, stretch**-0.5)]
     y, x = rng.uniform(0.08, 0.92, 2) * (height, width)
+    if inside is not None and inside.any():
+        y, x = divmod(int(rng.choice(np.flatnonzero(inside))), width)
     angle = rng.uniform(0, np.pi)
     rows, columns = np.ogrid[:height, :width]
     along = (columns - x) * np.cos(angle) + (rows - y) * np.sin(angle)

@@ -30,7 +30,7 @@ from workbench.core.instant_model import (
     value_range,
 )
 from workbench.core.problems import Problem
-from workbench.core.project.annotation import load_mask
+from workbench.core.project.annotation import load_truth
 from workbench.core.project.grouping import groups_by_name
 from workbench.core.project.image_row import ImageRow
 from workbench.core.project.project import Project
@@ -185,7 +185,7 @@ class InstantLearner:
 
     def _mask(self, row: ImageRow) -> np.ndarray | None:
         try:
-            return load_mask(self._project, row.key, (row.width, row.height))
+            return load_truth(self._project, row.key, (row.width, row.height))
         except (Problem, OSError):
             return None
 

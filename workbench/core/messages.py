@@ -44,7 +44,6 @@ NOT_STORED = (
     "evaluate.",
     "expectation.",
     "figure.",
-    "interval.",
     "list.",
     "lost.",
     "profile.",

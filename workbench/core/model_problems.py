@@ -27,6 +27,14 @@ class Problem(Exception):
     def __str__(self) -> str:
         return fill(" ".join(part for part in (self.message, self.advice) if part), **self.fields)
 
+    @property
+    def refused(self) -> bool:
+        """True if a file could not be opened because another program has it open, or for lack of a permission."""
+        cause: BaseException | None = self
+        while cause is not None and not isinstance(cause, PermissionError):
+            cause = cause.__cause__
+        return cause is not None
+
 
 class UnknownRun(Problem):
     message = "There is no run {name} in this project."

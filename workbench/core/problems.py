@@ -52,6 +52,22 @@ class ForeignProject(NotAProject):
     advice = "Choose another folder, or create a project elsewhere and import this folder."
 
 
+class AreaUnusable(Problem):
+    message = "The inspection area in {path} cannot be used: {why}."
+    advice = "Draw it in the window, or correct the file: width, height, and polygons with their points."
+
+
+class AreaLeavesDefects(Problem):
+    message = (
+        "{n} labeled {n:defect lies|defects lie} outside of this inspection area, and {m} {m:is|are} cut by its edge, "
+        "on {images} {images:image|images}."
+    )
+    advice = (
+        "Enlarge the area. Use it all the same with --force: these labels then count neither in training nor in "
+        "metrics."
+    )
+
+
 class ProjectExists(Problem):
     message = "{path} already holds a project."
     advice = "Open it, or choose an empty folder."
@@ -144,6 +160,8 @@ class CannotWrite(Problem):
     def of(cls, path: Path | str, error: OSError) -> CannotWrite:
         """Return the problem for a system `error` raised while `path` was written, with the advice that fits it."""
         kind = _WRITE_ERRORS.get(error.errno or 0, cls) if cls is CannotWrite else cls
+        if cls is CannotWrite and isinstance(error, file_access.UnfitPath):
+            kind = NameRefused
         return kind(path=str(path), why=file_access.reason(error))
 
 
@@ -153,6 +171,10 @@ class WriteFolderMissing(CannotWrite):
 
 class NameTooLong(CannotWrite):
     advice = "Shorten the name of the image or folder: with the added suffix, it is longer than the drive allows."
+
+
+class NameRefused(CannotWrite):
+    advice = "Nothing was written. Choose another name."
 
 
 class NotPermitted(CannotWrite):
@@ -239,6 +261,11 @@ class MaskBroken(Problem):
 
 class MaskHeld(MaskBroken):
     advice = "The file is not changed. Make it readable, or close it in the program that has it open."
+
+
+class LabelHeld(Problem):
+    message = "{path} cannot be read: {why}."
+    advice = "Close it in that program, then start the training again. Without this image it would be another training."
 
 
 class MaskWrongSize(Problem):

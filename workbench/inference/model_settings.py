@@ -13,9 +13,10 @@ from pathlib import Path, PurePosixPath
 from typing import Any, Literal
 
 from .input_guard import InputLimits
+from .inspection_area import InspectionArea
 from .io.file_access import write_atomic
 from .io.json_io import JsonError, read_json
-from .verdict_rule import VerdictRule
+from .verdict_rule import UNSURE, VerdictRule
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -54,7 +55,6 @@ class EngineOptions:
 
 
 FORMAT = 1
-UNSURE = "unsure"  # verdict if the greatest probability is below `ModelSettings.unsure`
 
 # Mirrored evaluations (test-time augmentation): the axes of (N,C,H,W) that are flipped.
 MIRRORED: dict[str, tuple[int, ...]] = {"left_right": (3,), "upside_down": (2,), "both": (2, 3)}
@@ -115,6 +115,9 @@ def check_settings(settings: Any) -> None:
     _check_integer(settings.batch, 1, 4096, "batch")
     _check_integer(settings.threads, 0, 4096, "threads")
     _check_files(settings.files)
+    areas = settings.areas
+    valid = isinstance(areas, tuple) and all(isinstance(area, InspectionArea) for area in areas)
+    require(valid and _is_unique([area.folder for area in areas]), "areas must be of different folders")
     order = settings.order
     valid_order = isinstance(order, tuple) and all(isinstance(name, str) and name in settings.files for name in order)
     require(valid_order, "order must name engines that files names too")
@@ -165,6 +168,10 @@ def _check_names(settings: Any) -> None:
     limits = settings.verdict_rule.limits if settings.verdict_rule is not None else ()
     known = {entry.id for entry in settings.classes}
     require(all(limit.class_id in known for limit in limits), "verdict_rule has a limit of an unknown class")
+    rule = settings.verdict_rule
+    by_class = rule is not None and rule.unsure is not None and not rule.bad
+    named = by_class and any(entry.name == UNSURE for entry in settings.classes)
+    require(not named, f"a class is named {UNSURE!r}, so no verdict can be called that")
 
 
 def _check_tiles(settings: Any) -> None:
@@ -197,7 +204,7 @@ def _is_unique(values: Sequence[Any]) -> bool:
 __all__ = ["FORMAT", "MIRRORED", "UNSURE", "SettingsError"]
 MODEL_FILE = "model.json"
 
-_SEQUENCES = ("classes", "verdicts", "mean", "std", "thresholds", "min_area", "mirrored", "order")
+_SEQUENCES = ("classes", "verdicts", "mean", "std", "thresholds", "min_area", "mirrored", "order", "areas")
 _OPTIONAL = (
     "mirrored",
     "order",
@@ -207,6 +214,7 @@ _OPTIONAL = (
     "border_exponent",
     "verdict_rule",
     "input",
+    "areas",
 )  # omitted if empty, as in files older than these settings
 _FLOATS = (
     *("full_scale", "low", "high", "mean", "std", "scale"),
@@ -252,6 +260,8 @@ class ModelSettings:
         part of the anomaly score is multiplied. 0 in models of earlier versions; with 2, regions that grow from the
         border into the image hardly count.
     input: what the training images were like; None: images are not compared with them.
+    areas: in which is inspected, each for the images of a folder; outside, everything is background, and a
+        classification gets the mean gray value of the training images. Empty: in whole images.
     batch: tiles per call of the network.
     threads: number of CPU threads, 0 for all.
     files: engine name to a file beside model.json.
@@ -286,6 +296,7 @@ class ModelSettings:
     anomaly_exponent: int = 1
     border_exponent: int = 0
     input: InputLimits | None = None
+    areas: tuple[InspectionArea, ...] = ()
     batch: int = 4
     threads: int = 0
     files: dict[str, str] = field(default_factory=dict)
@@ -341,6 +352,8 @@ def settings_text(settings: ModelSettings) -> str:
             del content[name]
     if settings.anomaly_exponent == 1:  # as in files older than this setting
         del content["anomaly_exponent"]
+    if settings.verdict_rule is not None and settings.verdict_rule.unsure is None:
+        del content["verdict_rule"]["unsure"]
     return json.dumps(content, indent=2, ensure_ascii=False, allow_nan=False) + "\n"
 
 
@@ -370,6 +383,9 @@ def settings_from_json(content: Any) -> ModelSettings:
     parts = {"verdict_rule": VerdictRule, "input": InputLimits}
     read = {name: _part_from_json(name, kind, content.get(name)) for name, kind in parts.items()}
     classes = tuple(_class_from_json(entry) for entry in classes)
+    areas = content.get("areas", [])
+    require(isinstance(areas, list), "areas must be a list")
+    read["areas"] = tuple(_part_from_json("areas", InspectionArea, entry) for entry in areas)
     return ModelSettings(**{**content, "classes": classes, "engines": engines, **read})
 
 

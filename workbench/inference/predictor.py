@@ -12,6 +12,7 @@ import numpy as np
 
 from .engines import EngineError, NotFiniteError, choose_engine
 from .input_guard import InputCheck, check_input
+from .inspection_area import area_of
 from .io.opencv import cv2
 from .io.tiff_regions import ImageArray
 from .model_settings import MIRRORED, MODEL_FILE, UNSURE, ModelSettings, load_settings
@@ -25,7 +26,7 @@ from .regions import (
     select_regions,
     verdict_table,
 )
-from .tiles import Grid, cut, normalize, prediction_grid, resize_bands, resize_for_network, stitch
+from .tiles import Grid, blank_outside, cut, normalize, prediction_grid, resize_bands, resize_for_network, stitch
 from .verdict_rule import RegionTable
 
 _MIN_RESOLUTION = 8  # desired resolution per side; coarser networks are evaluated at several shifts
@@ -158,6 +159,12 @@ class Prediction:
     verdict_reason: dict[str, Any] | None = None
     input: InputCheck | None = None
 
+    def __repr__(self) -> str:
+        shown = [f"{r.class_name} {r.score:.2f} at ({r.x}, {r.y}), {r.area} px²" for r in self.regions[:5]]
+        count = [] if self.mask is None else [f"{len(self.regions)} regions", *shown]
+        more = ["..."] if len(self.regions) > len(shown) else []
+        return f"<Prediction: {'; '.join([f'verdict {self.verdict}', *count, *more])}>"
+
     @property
     def anomaly_score(self) -> float | None:
         """Area of all regions of a segmentation, weighted by probability, in pixels; see `ModelSettings`."""
@@ -226,6 +233,8 @@ class Predictor:
         self,
         image: ImageArray,
         *,
+        name: str = "",
+        crop: tuple[int, int, int, int] | None = None,
         progress: Callable[[int, int], None] | None = None,
         cancelled: Callable[[], bool] | None = None,
         keep_probabilities: bool = False,
@@ -234,6 +243,8 @@ class Predictor:
     ) -> Prediction:
         """Return the result for an image (H,W) or (H,W,3) RGB, uint8, uint16 or float32.
 
+        name: of the image with its folders and `/`, by which its inspection area is chosen.
+        crop: if the image is a part of a larger one: left and top in it, and its width and height.
         progress: called as progress(done, total) after every tile.
         cancelled: called before every network call.
         keep_probabilities: include class_scores, so that other thresholds can be applied without running the network.
@@ -247,7 +258,9 @@ class Predictor:
         image, found = self._check_input(image)
         limits = self.settings.input
         withheld = found is not None and limits is not None and limits.withhold and not found.ok
+        inside = self._inside(image, name, crop)
         if self.settings.task == "classification":
+            image = image if inside is None else blank_outside(np.asarray(image), inside, self.settings)
             values = self._verdict_probabilities(image, cancelled)
             if progress:
                 progress(1, 1)
@@ -266,6 +279,8 @@ class Predictor:
             # One pass: multiply, round half to even, convert to bytes.
             quantized = cv2.convertScaleAbs(band.reshape(-1, width), alpha=255).reshape(band.shape)
             rows = slice(y, y + band.shape[1])
+            if inside is not None:
+                quantized[:, ~inside[rows]] = 0
             mask[rows], scores[rows] = decide_classes(quantized, self.settings)
             if class_scores is not None:
                 class_scores[:, rows] = quantized
@@ -279,22 +294,37 @@ class Predictor:
         took = _milliseconds_since(started)
         return Prediction(mask, scores, regions, name, None, took, class_scores, None, left_out, table, reason, found)
 
+    def _inside(self, image: ImageArray, name: str, crop: tuple[int, int, int, int] | None = None) -> np.ndarray | None:
+        """Return the pixels in which is inspected, bool (H,W), None for all. Arguments: as of `predict`."""
+        area = area_of(self.settings.areas, name)
+        if area is None or crop is None:
+            return None if area is None else area.inside(image.shape)
+        left, top, width, height = crop
+        return area.inside((height, width))[top : top + image.shape[0], left : left + image.shape[1]]
+
     def _check_input(self, image: ImageArray) -> tuple[ImageArray, InputCheck | None]:
         """Return the image in the scale of the training images, and what the comparison with them found."""
         return (image, None) if self.settings.input is None else check_input(image, self.settings.input)
 
-    def probabilities(self, image: ImageArray, *, cancelled: Callable[[], bool] | None = None) -> np.ndarray:
+    def probabilities(
+        self, image: ImageArray, *, name: str = "", cancelled: Callable[[], bool] | None = None
+    ) -> np.ndarray:
         """Return float32 (K,H,W) in image size, background first, or float32 (V,) for a classification.
 
-        cancelled: called before every network call. Raises PredictionCancelled.
+        name: as of `predict`. cancelled: called before every network call. Raises PredictionCancelled.
 
         The whole array is held in memory: meant for computing metrics, not for images of hundreds of megapixels.
         """
         _check_image(image)
         image, _ = self._check_input(image)
+        inside = self._inside(image, name)
         if self.settings.task == "classification":
+            image = image if inside is None else blank_outside(np.asarray(image), inside, self.settings)
             return self._verdict_probabilities(image, cancelled)
-        return np.concatenate([band for _, band in self._bands(image, None, cancelled)], axis=1)
+        result = np.concatenate([band for _, band in self._bands(image, None, cancelled)], axis=1)
+        if inside is not None:
+            result[:, ~inside] = np.eye(len(result), 1, dtype=np.float32)
+        return result
 
     def _verdict_probabilities(self, image: ImageArray, cancelled: Callable[[], bool] | None) -> np.ndarray:
         batch = normalize(np.asarray(resize_for_network(image, self.settings)), self.settings)[None]

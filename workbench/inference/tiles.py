@@ -55,6 +55,15 @@ def resize_for_network(image: ImageArray, settings: ModelSettings) -> ImageArray
     return cv2.resize(np.asarray(image), target[::-1], interpolation=interpolation)
 
 
+def blank_outside(image: np.ndarray, inside: np.ndarray, settings: ModelSettings) -> np.ndarray:
+    """Return an image (H,W) or (H,W,3) with the mean value of the training images outside of bool (H,W)."""
+    mean = settings.mean if image.ndim == 3 and len(settings.mean) == 3 else (sum(settings.mean) / len(settings.mean),)
+    full = float(np.iinfo(image.dtype).max) if image.dtype.kind == "u" else 1.0
+    values = (np.array(mean) * (settings.high - settings.low) + settings.low) * full / settings.full_scale
+    values = np.clip(np.rint(values), 0, full) if image.dtype.kind == "u" else values
+    return np.where(inside if image.ndim == 2 else inside[..., None], image, values.astype(image.dtype))
+
+
 def normalize(image: np.ndarray, settings: ModelSettings) -> np.ndarray:
     """Return the network's input for an image or a part of it, float32 (C,H,W), C-contiguous.
 

@@ -1,13 +1,14 @@
 """Verdict of an image from the regions of a segmentation: anomaly score, rule and reason.
 
 The detection threshold decides what is drawn. The rule decides, from what is drawn, whether the image is rejected:
-a second threshold, which is usually higher.
+a second threshold, which is usually higher. Between a lower score and the rule, images can be left to a person.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields
 from functools import cached_property
 from typing import Any, Literal
@@ -17,6 +18,7 @@ import numpy as np
 from .components import Components
 
 GOOD, BAD = "OK", "NG"
+UNSURE = "unsure"  # verdict of an image that a person has to decide
 _MAX_NAME = 200  # characters
 
 
@@ -97,6 +99,8 @@ class VerdictRule:
     kind: "mass" rejects images whose anomaly score is above `mass`, in pixels; with 0, images with any region.
         "region" rejects images with a region that reaches the limit of its class; classes without a limit are ignored.
     good, bad: verdicts; an empty `bad` stands for the name of the class with the greatest mass.
+    unsure: images that are not rejected are "unsure" with an anomaly score above it, in pixels, by mass below `mass`;
+        with 0, those with any region. None: every image is good or rejected.
 
     Raises ValueError with the problem, as a part of a sentence.
     """
@@ -106,6 +110,7 @@ class VerdictRule:
     limits: tuple[RegionLimit, ...] = ()
     good: str = GOOD
     bad: str = BAD
+    unsure: float | None = None
 
     def __post_init__(self) -> None:
         _require(self.kind in ("region", "mass"), f"the kind {self.kind!r} is not known")
@@ -119,6 +124,11 @@ class VerdictRule:
         for limit in self.limits:
             _check_limit(limit)
         object.__setattr__(self, "mass", float(self.mass))
+        if self.unsure is not None:
+            valid = _is_number(self.unsure) and self.unsure >= 0 and (self.kind == "region" or self.unsure < self.mass)
+            _require(valid, f"unsure must be a number from 0, below mass, not {self.unsure!r}")
+            _require(UNSURE not in (self.good, self.bad), f"a verdict is named {UNSURE!r} itself")
+            object.__setattr__(self, "unsure", float(self.unsure))
 
     @classmethod
     def from_json(cls, content: Any) -> VerdictRule:
@@ -137,7 +147,7 @@ class VerdictRule:
 
 @dataclass(frozen=True)
 class ImageVerdict:
-    """Verdict of one image. reason: JSON object, see `apply_rule`."""
+    """Verdict of one image. rejected: it is bad, neither good nor unsure. reason: JSON object, see `apply_rule`."""
 
     name: str
     rejected: bool
@@ -151,6 +161,13 @@ def rejects(rule: VerdictRule, table: RegionTable) -> bool:
     return bool(_reached(rule, table).any())
 
 
+def is_unsure(rule: VerdictRule, table: RegionTable) -> bool:
+    """Return True if an image with these regions is neither good nor rejected."""
+    if rule.unsure is None or rejects(rule, table):
+        return False
+    return table.anomaly_score > rule.unsure if rule.unsure else len(table.area) > 0
+
+
 def _reached(rule: VerdictRule, table: RegionTable) -> np.ndarray:
     return np.any([limit.reached(table) for limit in rule.limits], axis=0)
 
@@ -158,9 +175,10 @@ def _reached(rule: VerdictRule, table: RegionTable) -> np.ndarray:
 def apply_rule(rule: VerdictRule, table: RegionTable, names: Mapping[int, str]) -> ImageVerdict:
     """Return the verdict of an image. names: class id to name.
 
-    The reason is a JSON object: "rule", the kind; "anomaly_score" and, by mass, "threshold" in pixels; "region", the
-    heaviest one, by region of those that reach their limit, null without one: {"class_id", "class_name", "x", "y",
-    "width", "height", "area", "peak", "mass"}; by region "limit", {"area", "probability"} of its class.
+    The reason is a JSON object: "rule", the kind; "anomaly_score" and, by mass, "threshold" in pixels; of an unsure
+    image "unsure", the score above which it is; "region", the heaviest one, by region of those that reach their limit,
+    null without one: {"class_id", "class_name", "x", "y", "width", "height", "area", "peak", "mass"}; by region
+    "limit", {"area", "probability"} of its class.
     """
     rejected = rejects(rule, table)
     deciding = np.arange(len(table.area)) if rule.kind == "mass" else np.flatnonzero(_reached(rule, table))
@@ -169,17 +187,22 @@ def apply_rule(rule: VerdictRule, table: RegionTable, names: Mapping[int, str]) 
     region = None if heaviest is None else _region(table, heaviest, names)
     limit = next((entry for entry in rule.limits if region and entry.class_id == region["class_id"]), None)
     reason["threshold"] = round_mass(rule.mass) if rule.kind == "mass" else None
+    unsure = is_unsure(rule, table)
+    if unsure:
+        reason["unsure"] = rule.unsure
     reason["region"] = region
     reason["limit"] = limit and {"area": limit.area, "probability": limit.probability}
     bad = rule.bad or names.get(_heaviest_class(table, deciding), BAD)
-    return ImageVerdict(bad if rejected else rule.good, rejected, reason)
+    return ImageVerdict(bad if rejected else UNSURE if unsure else rule.good, rejected, reason)
 
 
 def reason_text(reason: Mapping[str, Any] | None) -> str:
     """Return a reason as English text, for tables and the terminal; "" for None."""
     if not reason:
         return ""
-    region = reason["region"]
+    region, unsure = reason["region"], reason.get("unsure")
+    if unsure is not None:
+        return f"anomaly score {score_text(reason['anomaly_score'])} above {score_text(unsure)}, but not rejected"
     if region is None:
         where = ""
     else:
@@ -217,6 +240,54 @@ def result_text(result: Mapping[str, Any]) -> str:
     text = count if verdict is None else verdict if reason is None else f"{verdict}, {count} ({reason_text(reason)})"
     unlike = unlike_text(result)
     return f"{text} ({unlike})" if unlike else text
+
+
+def given_verdict(result: Mapping[str, Any]) -> str:
+    """Return the verdict of a result; that of a model without a rule is "NG" for an image with a region."""
+    return result["verdict"] if result["verdict"] is not None else BAD if result["regions"] else GOOD
+
+
+@dataclass(frozen=True)
+class ResultsSummary:
+    """Summary of the results of several images.
+
+    images: their number. verdicts: number of images by verdict, most frequent first; of a segmentation without the
+    verdict of a good image, and "NG" first if there is no other. largest: region with the greatest area, as of
+    `Region.to_json`; None without regions.
+    """
+
+    images: int
+    verdicts: Mapping[str, int]
+    largest: Mapping[str, Any] | None
+
+    @classmethod
+    def of(cls, results: Iterable[Mapping[str, Any]], good: str | None) -> ResultsSummary:
+        """Summarize results as of `result_text`. good: verdict of a good image; None for a classification."""
+        counts: Counter[str] = Counter()
+        largest: Mapping[str, Any] | None = None
+        for result in results:
+            counts[given_verdict(result)] += 1
+            for region in result["regions"][:1]:  # the regions are sorted by area
+                largest = region if largest is None or region["area"] > largest["area"] else largest
+        images = counts.total()
+        if good is not None:
+            del counts[good]
+        return cls(images, dict(counts.most_common()) or {BAD: 0}, largest)
+
+    def __str__(self) -> str:
+        """English sentence, such as "NG 7 of 10, largest 4.2 mm², rust"."""
+        texts = [f"{name} {count} of {self.images}" for name, count in self.verdicts.items()]
+        if self.largest is not None:
+            texts.append(f"largest {area_text(self.largest)}, {self.largest['class_name']}")
+        return ", ".join(texts)
+
+
+def area_text(region: Mapping[str, Any]) -> str:
+    """Return the area of a region with a unit, metric if the scale is known. region: as of `Region.to_json`."""
+    area = region["area_um2"]
+    if area is None:
+        return f"{region['area']} px²"
+    return f"{area:.0f} µm²" if area < 1e6 else f"{area / 1e6:.3g} mm²"
 
 
 def unlike_text(result: Mapping[str, Any]) -> str:

@@ -289,6 +289,8 @@ class Editor(QObject):
         self.mask_changed.emit(rect)
         if patch.explicit is not None:
             self._set_explicit(label, patch.explicit != undone)
+        if label.follow_pixels(self.background_id):
+            self.note_changed.emit(label.key)
         self.committed.emit(label, patch.inverse() if undone else patch)
         return True
 

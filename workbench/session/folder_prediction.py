@@ -11,11 +11,13 @@ from PySide6.QtCore import Signal
 
 from workbench.core.problems import CannotWrite, ModelUnusable, NothingToPredict, ResultsTaken
 from workbench.inference.batch.interrupts import GracefulInterrupt
+from workbench.inference.verdict_rule import ResultsSummary, given_verdict
 from workbench.session.tasks import Job, Task
 
 if TYPE_CHECKING:
     from workbench.inference.input_guard import InputCheck
     from workbench.inference.predictor import Prediction
+    from workbench.inference.regions import Region
 
 
 @dataclass(frozen=True)
@@ -38,7 +40,8 @@ class FolderRequest:
 class ImagePredicted:
     """Result for one image.
 
-    found: number of regions, None for a classification model. shown: file to display. why: reason why the image was
+    verdict: of the model, or of its regions, see `given_verdict`. found, classes, largest: number of regions, their
+    classes, that of the largest first, and the largest region. shown: file to display. why: reason why the image was
     skipped. total: 0 if the number of images is unknown. input: comparison with the training images.
     """
 
@@ -46,9 +49,10 @@ class ImagePredicted:
     total: int
     path: Path
     shown: Path
-    found: int | None = None
-    verdict: str | None = None
-    largest: int | None = None
+    verdict: str = ""
+    found: int = 0
+    classes: tuple[str, ...] = ()
+    largest: Region | None = None
     milliseconds: float = 0.0
     why: str = ""
     input: InputCheck | None = None
@@ -58,13 +62,15 @@ class ImagePredicted:
 class FolderSummary:
     """Summary of a prediction.
 
-    images, skipped: counts in the results folder, earlier runs included. whole: all images were processed.
+    images, skipped: counts in the results folder, earlier runs included, as in `results`. whole: all images were
+    processed.
     """
 
     out: Path
     images: int
     skipped: int
     whole: bool
+    results: ResultsSummary
 
 
 def predict_folder(request: FolderRequest, stop: GracefulInterrupt, task: Task) -> FolderSummary:
@@ -102,12 +108,12 @@ def predict_folder(request: FolderRequest, stop: GracefulInterrupt, task: Task) 
                 watch(results, [request.images], stop, on_image=lambda *image: on_image(next(number), 0, *image))
             else:
                 whole = predict_all(results, sources, on_image=on_image, stop=stop.requested, cancelled=stop.at_once)
-            done, passed = results.counts()
+            (done, passed), summary = results.counts(), results.summary()
     except ResultsLogError as error:
         raise ResultsTaken(why=str(error)) from error
     except OSError as error:
         raise CannotWrite.of(error.filename or request.out, error) from error
-    return FolderSummary(request.out, done, passed, whole)
+    return FolderSummary(request.out, done, passed, whole, summary)
 
 
 def predicted_event(
@@ -116,11 +122,11 @@ def predicted_event(
     """Return the report of one image. result: None if it was skipped. overlay: its file, if one was written."""
     if result is None:
         return ImagePredicted(number, total, path, path, why=why)
-    regions = None if result.mask is None else len(result.regions)
-    largest = result.regions[0].area if result.regions else None
+    verdict = given_verdict({"verdict": result.verdict, "regions": result.regions})
+    classes = tuple(dict.fromkeys(region.class_name for region in result.regions))
+    found = len(result.regions), classes, result.regions[0] if result.regions else None
     shown = overlay if overlay is not None else path
-    numbers = regions, result.verdict, largest, result.milliseconds
-    return ImagePredicted(number, total, path, shown, *numbers, input=result.input)
+    return ImagePredicted(number, total, path, shown, verdict, *found, result.milliseconds, input=result.input)
 
 
 class FolderPrediction(Job):

@@ -25,7 +25,7 @@ class ImageVerdictResult:
 
     curve, auroc: None without good or without defective images. interval: of the AUROC, or the reason why it has none.
     recalls: share of rejected good images to the defective images detected at it, None if there are too few images.
-    rule, note: None and "" without a rule.
+    rule, note: None and "" without a rule. unsure: the greatest for which no defective image is OK, or None.
     """
 
     curve: RocCurve | None
@@ -34,6 +34,7 @@ class ImageVerdictResult:
     recalls: dict[float, GroupedProportion | None]
     rule: RuleEvaluation | None
     note: str
+    unsure: float | None
 
 
 class ImageVerdicts(QObject):
@@ -122,7 +123,7 @@ class ImageVerdicts(QObject):
             recall_at,
             roc_curve,
         )
-        from workbench.core.evaluation.verdict_rules import evaluate_rule, rule_note
+        from workbench.core.evaluation.verdict_rules import evaluate_rule, rule_note, unsure_without_missed
 
         choice, images, rule = self.choice, self._images, self._fixed_rule
 
@@ -137,6 +138,7 @@ class ImageVerdicts(QObject):
                 {share: recall_at(images, share)[0] for share in FALSE_SHARES},
                 evaluated,
                 "" if choice is None or evaluated is None else rule_note(choice, images, evaluated.method),
+                unsure_without_missed(images),
             )
 
         self.result = None

@@ -272,6 +272,7 @@ class Journal:
         self.folder = folder
         self._open: dict[Place, tuple[int, io.FileIO]] = {}  # by key and suffix
         self._sealed: dict[str, list[tuple[int, str]]] = {}
+        self._removable: dict[str, int] = {}  # number up to which the segments of a key are saved
         self._next: dict[str, int] = {}
         self._queued: dict[Place, list[bytes]] = {}
 
@@ -345,6 +346,7 @@ class Journal:
     def discard(self, key: str, upto: int) -> None:
         """Remove the segments up to number `upto`, which a save contains."""
         segments = self._sealed.pop(key, [])
+        self._removable[key] = upto
         remaining = [item for item in segments if item[0] > upto or not _remove(self._path(key, *item))]
         if remaining:
             self._sealed[key] = remaining
@@ -356,12 +358,17 @@ class Journal:
         self.discard(key, self.seal(key))
 
     def close(self) -> None:
-        """Close the files; unsaved records stay for the next opening."""
+        """Close the files and remove saved segments that `discard` could not remove; unsaved ones stay."""
         with contextlib.suppress(CannotWrite):
             self.catch_up()
         for _, file in self._open.values():
             _close(file)
         self._open.clear()
+        for key, number in self._removable.items():
+            for segment in self._sealed.get(key, ()):
+                if segment[0] <= number:
+                    with contextlib.suppress(OSError):
+                        remove_file(self._path(key, *segment), missing_ok=True)
 
     def leftovers(self) -> Leftovers:
         """Return the unsaved changes of an earlier session; `discard` then removes them too."""
@@ -439,8 +446,9 @@ def _write_all(file: io.FileIO, data: bytes) -> None:
 
 
 def _remove(path: Path) -> bool:
+    """Remove a file at once: after every save the GUI thread does that, and must not wait for a virus scanner."""
     with contextlib.suppress(OSError):
-        remove_file(path, missing_ok=True)
+        path.unlink(missing_ok=True)
         return True
     return False
 

@@ -9,18 +9,18 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 import numpy as np
 
 from workbench.core.geometry.drawing import Rect
 from workbench.core.problems import CannotWrite, Problem
 from workbench.core.project import annotation
-from workbench.core.project.annotation import Note, encode_mask
+from workbench.core.project.annotation import Note, Status, encode_mask
 from workbench.core.project.image_row import ImageRow
 from workbench.core.project.incremental_png import IncrementalPng
 from workbench.core.project.label_transaction import KnownFiles
-from workbench.core.project.project import ClassInfo, Project
+from workbench.core.project.project import BACKGROUND, ClassInfo, Project
 from workbench.core.project.storage import file_stamp, inside, write_bytes, write_json
 from workbench.core.text_patterns import free_path
 from workbench.session.journal import NoteChange, difference
@@ -91,6 +91,21 @@ class Label:
         if self.note.status != "new":
             return False
         self.note.status = "started"
+        self.note_edits += 1
+        return True
+
+    def follow_pixels(self, background: int) -> bool:
+        """Make the image new if all its strokes are undone, started if one is redone. Return True if that changed it.
+
+        A verdict, or a status that the user has set, stays. background: id of unpainted pixels.
+        """
+        own = self.note.verdict is not None or any(entry.what in get_args(Status) for entry in self.note.history)
+        if own or self.mask is None or self.note.status == "done":
+            return False
+        painted = bool(self.mask.any() if background == BACKGROUND else (self.mask != background).any())
+        if painted == (self.note.status != "new"):
+            return False
+        self.note.status = "started" if painted else "new"
         self.note_edits += 1
         return True
 

@@ -162,7 +162,8 @@ class LabelImportJob(TransactionJob):
             self.imported.emit(report)
             return
 
-        def end(_: FilePass) -> None:
+        def end(result: FilePass) -> None:
+            report.leave_out(result.problems)
             self._push(_TITLE, journal)
             self._prune(journal.project)
             self.imported.emit(report)

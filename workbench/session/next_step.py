@@ -66,9 +66,9 @@ class WorkflowState:
     """Facts about the open project from which the next step is derived.
 
     model: kind of the next training. examples: labeled images that it can use. with_defects: those with a painted
-    class. good: those without. no_good_images: the user has answered that there are none. used_verdicts: number of
-    verdicts that enough images have. current: state of the open image. open_images: number of images that are not
-    marked as done. reading: no label of the images is known yet.
+    class. good: those without. to_paint: images marked as defective without a painted class. no_good_images: the user
+    has answered that there are none. used_verdicts: number of verdicts that enough images have. current: state of the
+    open image. open_images: number of images that are not marked as done. reading: no label of the images is known yet.
     """
 
     model: Model = "unet"
@@ -80,6 +80,7 @@ class WorkflowState:
     examples: int = 0
     with_defects: int = 0
     good: int = 0
+    to_paint: int = 0
     no_good_images: bool = False
     used_verdicts: int = 0
     open_images: int = 0
@@ -197,14 +198,23 @@ def _label(state: WorkflowState) -> NextStep | None:
         return NextStep(stage="label", id="add_class", command="add_class")
     if state.current == "painted":
         return NextStep(stage="label", id="mark_current", command="done_next")
+    if _is_first_day(state):
+        return NextStep(stage="label", id="separate", command="separate")
     return _label_defects(state, FIRST_DEFECTS) or _label_good(state) or _add_examples(state)
+
+
+def _is_first_day(state: WorkflowState) -> bool:
+    """Return whether nothing is decided yet, and there are enough images to separate good and defective ones."""
+    decided = state.examples or state.to_paint or state.no_good_images
+    return not decided and state.open_images >= GOOD_GOALS[-1]
 
 
 def _label_defects(state: WorkflowState, goal: int, reason: Remark | None = None) -> NextStep | None:
     if state.with_defects >= goal or not state.open_images:
         return None
     count = goal - state.with_defects
-    return NextStep(stage="label", id="label_defects", command="next_open", count=count, reason=reason)
+    command = "paint_defective" if state.to_paint else "next_open"
+    return NextStep(stage="label", id="label_defects", command=command, count=count, reason=reason)
 
 
 def _label_good(state: WorkflowState, reason: Remark | None = None) -> NextStep | None:
@@ -216,7 +226,7 @@ def _label_good(state: WorkflowState, reason: Remark | None = None) -> NextStep 
     goal = next((goal for goal in GOOD_GOALS if goal > state.good), 0)
     if not goal:
         return None
-    return NextStep(stage="label", id="label_good", command="next_open", count=goal - state.good, reason=reason)
+    return NextStep(stage="label", id="label_good", command="separate", count=goal - state.good, reason=reason)
 
 
 def _add_examples(state: WorkflowState) -> NextStep | None:

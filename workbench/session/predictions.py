@@ -244,7 +244,12 @@ class Predictions(QObject):
         by_class = _keeps_classes(self._predictor.settings, image)
         try:
             result = self._predictor.predict(
-                image, keep_probabilities=by_class, keep_heat=True, most_regions=MOST, cancelled=cancelled
+                image,
+                name=name[1],
+                keep_probabilities=by_class,
+                keep_heat=True,
+                most_regions=MOST,
+                cancelled=cancelled,
             )
         except PredictionCancelled:
             return None

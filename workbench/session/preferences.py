@@ -49,6 +49,8 @@ class Preferences:
     overlay_opacity: float = 0.45
     text_size: float = 100.0  # percent of the system's font size
     tool_names: bool = False  # names beside the icons of the tools
+    introduced: bool = False  # the coach marks were shown
+    stay_awake: bool = True  # the computer does not sleep during trainings, evaluations and predictions
     instant_overlay: bool = True  # prediction from the labels of this moment, without a training
     after_done: str = "next"  # image opened after "Mark as done and next"
     click_encoder: str = ""  # ONNX files of the click segmentation

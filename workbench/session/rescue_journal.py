@@ -12,6 +12,7 @@ from __future__ import annotations
 import contextlib
 import json
 import secrets
+import shutil
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -33,7 +34,6 @@ from workbench.core.project.history import TILE, Content, Patch, StepRecording
 from workbench.core.project.project import Project
 from workbench.core.project.project_identity import rescue_folder
 from workbench.core.project.storage import FileLock, LockHeld
-from workbench.inference.io.file_access import discard_tree
 from workbench.session.journal import (
     NOTES,
     SHARED,
@@ -272,7 +272,7 @@ class RescueJournal:
         if self.keys or not self._complete:
             return False
         self.close()
-        discard_tree(self.folder)
+        shutil.rmtree(self.folder, ignore_errors=True)  # without waiting; what is left is removed at the next opening
         return True
 
     def close(self) -> None:

@@ -14,6 +14,7 @@ from PySide6.QtCore import QObject, QTimer, Signal
 from workbench.core.problems import CannotWrite, Problem, ProjectGone, ProjectLocked, ProjectTaken, UnsavedLabels
 from workbench.core.project.project import Project
 from workbench.core.project.project_identity import FolderKind
+from workbench.session.area_steps import AreaSteps
 from workbench.session.autosave import Autosave
 from workbench.session.class_list import ClassList
 from workbench.session.editor import Editor
@@ -159,6 +160,7 @@ class SessionParts(QObject):
         self.verdict_steps = VerdictSteps(self.editor, self.autosave, self.image_list, self.classes, self.notes, self)
         self.class_merge = ClassMergeJob(self.editor, self.autosave, self.image_list, self.classes, self)
         self.label_import = LabelImportJob(self.editor, self.autosave, self.classes, self)
+        self.areas = AreaSteps(self.undo_stack, self)
         self.removal = ImageRemoval(self, self)
         self._connect()
         call_at_end(self.end)
@@ -166,7 +168,7 @@ class SessionParts(QObject):
     def _connect(self) -> None:
         for part in (self.editor, self.autosave, self.image_list, self.label_copier, self.classes, self.notes):
             part.problem_met.connect(self.problem_met)
-        for part in (self.current, self.folder, self.verdict_steps, self.class_merge, self.label_import):
+        for part in (self.current, self.folder, self.verdict_steps, self.class_merge, self.label_import, self.areas):
             part.problem_met.connect(self.problem_met)
         self.notes.changed.connect(self._note_changed)
         self.editor.note_changed.connect(self._note_changed)
@@ -275,7 +277,7 @@ class SessionParts(QObject):
         self.editor.open(project)
         self.image_loader.open(project)
         recovered = self.autosave.open(project)
-        for part in (self.classes, self.verdict_steps, self.class_merge, self.label_import):
+        for part in (self.classes, self.verdict_steps, self.class_merge, self.label_import, self.areas):
             part.open(project)
         self.undo_stack.push(*(MaskEdit(self.editor, patch) for patch in recovered))
         self.removal.open(project)
@@ -311,6 +313,7 @@ class SessionParts(QObject):
             return True
         if unsaved == "refuse" and not self._all_saved():
             return False
+        self.areas.close()
         self.verdict_steps.close()
         self.class_merge.close()
         self.label_import.close()

@@ -215,7 +215,8 @@ class VerdictSteps(QObject):
             self._put_row(key, field, value)
         self._batch += 1
         self._writing[self._batch] = set(values)
-        written = partial(self._notes_written, field, self._batch, record)
+        new_masks = [key for key, value in values.items() if field == "status" and value == "done"]
+        written = partial(self._notes_written, field, self._batch, record, new_masks)
 
         def on_failed(problem: Problem) -> None:
             written({})
@@ -238,9 +239,14 @@ class VerdictSteps(QObject):
         """Wait until all pending notes are written."""
         self._tasks.wait()
 
-    def _notes_written(self, field: Field, batch: int, record: int, refused: RefusedValues) -> None:
+    def _notes_written(
+        self, field: Field, batch: int, record: int, new_masks: Sequence[str], refused: RefusedValues
+    ) -> None:
         self._writing.pop(batch, None)
         self._autosave.discard_note_changes(record)
+        for key in new_masks:  # an image marked as done has a mask, empty or not
+            if key not in refused and not (row := self._image_list.row(key)).masked:
+                self._image_list.put(replace(row, masked=True))
         for key, (value, _) in refused.items():
             self._put_row(key, field, value)
         for _, problem in list(refused.values())[:1]:

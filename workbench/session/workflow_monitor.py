@@ -30,12 +30,13 @@ class LabelCounts:
     examples: int = 0  # usable to train a UNet
     with_defects: int = 0
     done: int = 0
+    to_paint: int = 0  # marked as defective, and not painted yet
     verdicts: Counter[str] = field(default_factory=Counter)
-    _known: dict[str, tuple[bool, bool, bool, str | None]] = field(default_factory=dict)
+    _known: dict[str, tuple[bool, bool, bool, bool, str | None]] = field(default_factory=dict)
 
     def replace(self, rows: Iterable[ImageRow]) -> None:
         """Count these rows only."""
-        self.examples = self.with_defects = self.done = 0
+        self.examples = self.with_defects = self.done = self.to_paint = 0
         self.verdicts.clear()
         self._known.clear()
         self.update(rows)
@@ -53,8 +54,9 @@ class LabelCounts:
     def update(self, rows: Iterable[ImageRow]) -> None:
         """Count new and changed rows."""
         for row in rows:
-            painted = is_painted(row)
-            new = painted or (row.status == "done" and row.masked), painted, row.status == "done", row.verdict
+            painted, done = is_painted(row), row.status == "done"
+            to_paint = row.status == "started" and not painted and not row.broken
+            new = painted or (done and row.masked), painted, done, to_paint, row.verdict
             old = self._known.get(row.key)
             if old == new:
                 continue
@@ -63,12 +65,13 @@ class LabelCounts:
             self._known[row.key] = new
             self._add(new, 1)
 
-    def _add(self, facts: tuple[bool, bool, bool, str | None], sign: int) -> None:
+    def _add(self, facts: tuple[bool, bool, bool, bool, str | None], sign: int) -> None:
         self.examples += sign * facts[0]
         self.with_defects += sign * facts[1]
         self.done += sign * facts[2]
-        if facts[3]:
-            self.verdicts[facts[3]] += sign
+        self.to_paint += sign * facts[3]
+        if facts[4]:
+            self.verdicts[facts[4]] += sign
 
 
 class WorkflowMonitor(QObject):
@@ -144,6 +147,7 @@ class WorkflowMonitor(QObject):
             examples=counts.examples if self._model == "unet" else verdicts.total(),
             with_defects=counts.with_defects,
             good=counts.good,
+            to_paint=counts.to_paint,
             no_good_images=self.no_good_images,
             used_verdicts=sum(number > 1 for number in verdicts.values()),  # a verdict of a single image is not trained
             open_images=len(session.keys) - counts.done,
@@ -175,7 +179,7 @@ class WorkflowMonitor(QObject):
         return line.run.name in self._evaluated or any(path.exists() for path in cached)
 
     def _exported(self, line: RunLine) -> bool:
-        return any(path.name.startswith(line.run.name) for path in self._run_list.exports)
+        return bool(self._run_list.exports_of(line.run))
 
     def _recount(self, _: object = None) -> None:
         self._counts.replace(self._session.rows.values())

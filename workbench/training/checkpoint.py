@@ -30,7 +30,7 @@ from workbench.core.runs.events import Checkpoint, Trouble
 from workbench.core.runs.run import Run
 from workbench.core.runs.training_settings import TrainingSettings
 from workbench.inference.io import file_access
-from workbench.inference.io.file_access import read_regular, remove_file
+from workbench.inference.io.file_access import patiently, read_regular, remove_file
 from workbench.inference.io.json_io import parse_json
 from workbench.inference.model_settings import MODEL_FILE, ModelSettings, save_settings
 from workbench.training import onnx_graph
@@ -87,7 +87,7 @@ def save_arrays(path: Path, arrays: Arrays, metadata: dict[str, Any]) -> None:
 def about_arrays(path: Path) -> dict[str, Any]:
     """Return the metadata given to `save_arrays`; empty if there is none or the file cannot be read."""
     try:
-        with safe_open(path, framework="numpy") as file:
+        with patiently(safe_open, path, "numpy") as file:
             metadata = parse_json((file.metadata() or {}).get(_METADATA_KEY, "{}"))
     except (OSError, SafetensorError, ValueError):
         return {}

@@ -222,6 +222,13 @@ def processor_name() -> str:
                 return line.partition(":")[2].strip()
     except OSError:
         pass
+    if sys.platform == "win32":  # platform.processor() names family and model only
+        import winreg
+
+        with contextlib.suppress(OSError):
+            place = r"HARDWARE\DESCRIPTION\System\CentralProcessor\0"
+            with winreg.OpenKey(winreg.HKEY_LOCAL_MACHINE, place) as key:
+                return str(winreg.QueryValueEx(key, "ProcessorNameString")[0]).strip()
     return platform.processor() or platform.machine()
 
 

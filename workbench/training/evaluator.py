@@ -219,10 +219,10 @@ class Evaluator:
         if change is not None:
             image = change_lighting(np.asarray(image), change, predictor.settings)
         if isinstance(truth, str):
-            result = predictor.predict(image, cancelled=cancelled)
+            result = predictor.predict(image, name=item.key, cancelled=cancelled)
             assert result.probabilities is not None
             return _ImagePass(truth, probabilities=np.array(list(result.probabilities.values())))
-        result = predictor.predict(image, cancelled=cancelled, keep_probabilities=True)
+        result = predictor.predict(image, name=item.key, cancelled=cancelled, keep_probabilities=True)
         assert result.class_scores is not None
         return _ImagePass(truth, zlib.compress(result.class_scores.tobytes(), 1), result.class_scores.shape)
 
@@ -233,7 +233,7 @@ class Evaluator:
         size = (image.shape[1], image.shape[0])
         if self.frozen_labels is not None:
             return image, self.frozen_labels.mask(item, size)
-        mask = annotation.load_mask(self.project, item.key, size)
+        mask = annotation.load_truth(self.project, item.key, size)
         if mask is None:
             raise MaskBroken(path=str(self.project.mask_path(item.key)), why=Message("file.gone"))
         return image, mask
@@ -269,7 +269,7 @@ class Evaluator:
         def masks() -> Iterator[np.ndarray]:
             for item in chosen.values():
                 with contextlib.suppress(Problem):
-                    mask = annotation.load_mask(self.project, item.key, (item.width, item.height))
+                    mask = annotation.load_truth(self.project, item.key, (item.width, item.height))
                     if mask is not None:
                         yield mask
 

@@ -7,7 +7,7 @@ import hashlib
 import numpy as np
 
 from workbench.core.problems import MaskBroken, MaskWrongSize, RunLabelChanged
-from workbench.core.project.annotation import check_ids, read_mask
+from workbench.core.project.annotation import check_ids, ignore_outside, read_mask
 from workbench.core.project.project import Project
 from workbench.core.project.storage import inside
 from workbench.core.runs.dataset import Dataset
@@ -42,5 +42,5 @@ class FrozenLabels:
                     raise MaskWrongSize(
                         path=str(path), mask_width=width, mask_height=height, width=size[0], height=size[1]
                     )
-                return mask
+                return ignore_outside(self._project, item.key, mask)
         raise RunLabelChanged(path=str(copy))

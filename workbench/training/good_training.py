@@ -42,6 +42,7 @@ from workbench.core.runs.good_images import FEWEST_IMAGES, check_text, compared_
 from workbench.core.runs.held_out import SPLITS, Item
 from workbench.core.runs.run import Run
 from workbench.core.runs.training_settings import TrainingSettings
+from workbench.inference.inspection_area import area_of
 from workbench.inference.io.file_access import make_folder, write_atomic
 from workbench.inference.io.opencv import cv2
 from workbench.inference.model_settings import MODEL_FILE, ClassSettings, ModelSettings, save_settings
@@ -104,16 +105,23 @@ class _Candidate:
         original: list[_Cells],
         drawn: list[_Cells],
         defect: np.ndarray,
+        inside: np.ndarray | None,
     ) -> None:
-        """Measure an image of the part `name`. drawn: the image with a generated defect, whose pixels are `defect`."""
-        rows, columns = original[0].whole
+        """Measure an image of the part `name`. drawn: the image with a generated defect, whose pixels are `defect`.
+
+        inside: pixels in which is inspected, None for all.
+        """
+        columns, rows = original[0].whole[::-1]
+        counted = None
+        if inside is not None:
+            counted = cv2.resize(inside.astype(np.float32), (columns, rows), interpolation=cv2.INTER_AREA) > 0
         share = cv2.resize(defect.astype(np.float32), (columns, rows), interpolation=cv2.INTER_AREA)
         near = cv2.dilate(np.uint8(share > 0), np.ones((3, 3), np.uint8)) > 0
         of_parts, of_images = fits[0, fold[0]], fits[1, fold[1]]
         self.names.append(name)
         self.folds.append(fold[0])
-        self.scores.append(max(cells.greatest(of_parts) for cells in original))
-        self.by_image.append(max(cells.greatest(of_images) for cells in original))
+        self.scores.append(max(cells.greatest(of_parts, counted) for cells in original))
+        self.by_image.append(max(cells.greatest(of_images, counted) for cells in original))
         self.shown.append(max(cells.greatest(of_parts, near) for cells in drawn))
 
     def check(self) -> GoodCheck:
@@ -240,6 +248,7 @@ class _GoodFit:
         items = self._items(scale)
         sizes = {(item.width, item.height) for item in items}
         width, height = max(sizes)
+        areas = self._project.file.inspection_areas
         registered = len(sizes) == 1 and width * height * scale**2 <= _LARGEST_BY_POSITION
         model = model_settings(self._settings, self._dataset, scale, whole=(width, height) if registered else None)
         folds = _folds(items)
@@ -251,10 +260,12 @@ class _GoodFit:
         fits = [candidate.fits() for candidate in candidates]
         generator = np.random.default_rng(0)
         for item, pixels in self._read(items):
-            changed, defect = draw_defect(pixels, generator)
+            area = area_of(areas, item.key)
+            inside = None if area is None else area.inside(pixels.shape)
+            changed, defect = draw_defect(pixels, generator, inside)
             original, drawn = self._cells(pixels, model), self._cells(changed, model)
             for candidate, fit in zip(candidates, fits):
-                candidate.measure(item.part, folds[item.key], fit, original, drawn, defect)
+                candidate.measure(item.part, folds[item.key], fit, original, drawn, defect, inside)
         return candidates
 
     def _read(self, items: Sequence[Item]) -> Iterator[tuple[Item, np.ndarray]]:
@@ -365,6 +376,7 @@ def _keep(
         name=project.file.name,
         run=run.name,
         um_per_pixel=project.file.um_per_pixel,
+        areas=tuple(project.file.inspection_areas),
         files={"onnx": "network.onnx"},
     )
     # The typical good image reaches a probability of 0.1.

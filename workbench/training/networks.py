@@ -12,6 +12,7 @@ from workbench.core.problems import BadSettings, RunBroken
 from workbench.core.runs.dataset import Dataset
 from workbench.core.runs.network_stats import encoder_widths
 from workbench.core.runs.training_settings import RANDOM, TrainingSettings
+from workbench.inference.inspection_area import InspectionArea
 from workbench.inference.model_settings import ClassSettings, ModelSettings, SettingsError
 from workbench.training.lite0_encoder import Lite0Classifier
 from workbench.training.resnet import ResNet
@@ -103,6 +104,7 @@ def settings(
     thresholds: Sequence[float] = (),
     min_area: Sequence[int] = (),
     um_per_pixel: float | None = None,
+    areas: Sequence[InspectionArea] = (),
     files: dict[str, str] | None = None,
 ) -> ModelSettings:
     """Return the content of model.json: preparation of images and interpretation of outputs.
@@ -120,7 +122,10 @@ def settings(
         "mean": tuple(settings.mean),
         "std": tuple(settings.std),
     }
-    common = {"name": name, "run": run, "um_per_pixel": um_per_pixel, "files": files or {}, **input_settings}
+    common = {
+        **{"name": name, "run": run, "um_per_pixel": um_per_pixel, "files": files or {}},
+        **{"areas": tuple(areas), **input_settings},
+    }
     try:
         if settings.model == "resnet":
             return ModelSettings(

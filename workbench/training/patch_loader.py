@@ -26,9 +26,10 @@ from workbench.core.project import annotation
 from workbench.core.project.project import NOT_LABELED, Project
 from workbench.core.runs.dataset import Dataset, Item
 from workbench.core.runs.training_settings import TrainingSettings
+from workbench.inference.inspection_area import area_of
 from workbench.inference.io.opencv import cv2
 from workbench.inference.model_settings import ModelSettings
-from workbench.inference.tiles import normalize, resize_for_network
+from workbench.inference.tiles import blank_outside, normalize, resize_for_network
 from workbench.training.augment import augment_intensity, cut_patch, draw_pose
 from workbench.training.learner import Batch
 from workbench.training.losses import IGNORED
@@ -58,7 +59,8 @@ class CachedImage:
 class ImageCache:
     """Least-recently-used cache of the images of a project, by key. Thread-safe.
 
-    broken: key to the problem of images that could not be read; another `get` fails again without disk access.
+    broken: key to the problem of images that could not be read; another `get` fails again without disk access. An image
+        that another program holds is read again.
     """
 
     def __init__(self, project: Project, dataset: Dataset, settings: ModelSettings, most_bytes: int = 0) -> None:
@@ -91,7 +93,7 @@ class ImageCache:
                 loaded = self._load(key)
             except Problem as problem:
                 with self._lock:
-                    if version == self._removals.get(key, 0):
+                    if version == self._removals.get(key, 0) and not problem.refused:
                         self.broken[key] = problem
                 raise
             self._store(key, loaded, version)
@@ -119,8 +121,10 @@ class ImageCache:
     def _load(self, key: str) -> CachedImage:
         image = read(self.project.image_path(key))
         if not self.is_segmentation:
+            area = area_of(self.settings.areas, key)
+            image = image if area is None else blank_outside(image, area.inside(image.shape), self.settings)
             return CachedImage(np.ascontiguousarray(resize_for_network(image, self.settings)), None, {})
-        mask = annotation.load_mask(self.project, key, (image.shape[1], image.shape[0]))
+        mask = annotation.load_truth(self.project, key, (image.shape[1], image.shape[0]))
         if mask is None:
             raise MaskBroken(path=str(self.project.mask_path(key)), why=Message("file.gone"))
         resized = resize_for_network(image, self.settings)

@@ -59,7 +59,13 @@ def preview(
         top, left, part = _part(project, key, image, settings)
         planes = part.shape[0] * part.shape[1] * len(settings.classes)
         by_class = len(settings.classes) > 1 and planes <= _MAX_PLANE_PIXELS
-        result = Predictor(settings, engine).predict(part, cancelled=cancelled, keep_probabilities=by_class)
+        result = Predictor(settings, engine).predict(
+            part,
+            name=key,
+            crop=(left, top, image.shape[1], image.shape[0]),
+            cancelled=cancelled,
+            keep_probabilities=by_class,
+        )
         if result.mask is None or result.scores is None:
             return Preview(step=step, picture=key, verdict=result.verdict, probabilities=result.probabilities)
         scores = result.scores if result.class_scores is None else np.concatenate(list(result.class_scores))
@@ -136,7 +142,7 @@ def _part(project: Project, key: str, image: np.ndarray, settings: ModelSettings
 def _focus(project: Project, key: str, shape: tuple[int, int]) -> tuple[int, int]:
     """Return the labeled defect pixel nearest to the mean of all; without labels, the center of the image."""
     try:
-        mask = annotation.load_mask(project, key, (shape[1], shape[0]))
+        mask = annotation.load_truth(project, key, (shape[1], shape[0]))
     except Problem:
         mask = None
     if mask is not None:

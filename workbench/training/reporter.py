@@ -21,7 +21,7 @@ from workbench.core.problems import PaddleMissing, Problem, RunInUse, WorkerFail
 from workbench.core.runs import captured_program
 from workbench.core.runs.events import Event, encode
 from workbench.core.runs.pip_commands import paddle_command_here
-from workbench.inference.io.file_access import discard_tree
+from workbench.inference.io.file_access import discard_tree, open_file
 from workbench.training.control_channel import ControlChannel
 
 LAUNCHER_FOLDER = "workbench-launcher-"
@@ -113,7 +113,7 @@ class Reporter:
         assert self._path is not None
         at_line_start, self._at_line_start = self._at_line_start, False
         with contextlib.suppress(OSError):
-            with self._path.open("ab+") as file:
+            with open_file(self._path, "ab+") as file:
                 if not at_line_start and file.tell():
                     file.seek(-1, os.SEEK_END)
                     if file.read(1) != b"\n":

@@ -11,6 +11,7 @@ from workbench.core.runs import captured_program
 from workbench.core.runs.events import Event, Progress
 from workbench.core.runs.launch import RunLock, processes, rank_of_this_process
 from workbench.core.runs.run import Run
+from workbench.inference.batch.stay_awake import stay_awake
 from workbench.inference.io.file_access import remove_file
 from workbench.training.control_channel import ControlChannel
 from workbench.training.reporter import Clock, Reporter, forget_launcher, need_paddle, print_to, run_to_final_event
@@ -21,7 +22,7 @@ def run_training(run: Run, pipe: int | None, clock: Clock, options: argparse.Nam
     number, size = rank_of_this_process()
     if number:
         return _run_worker_rank(run, clock, number, options)
-    with contextlib.ExitStack() as held:  # the lock of the run, until the last event was reported
+    with stay_awake("a training runs"), contextlib.ExitStack() as held:  # the lock, until the last event was reported
         return _run_first_rank(run, pipe, clock, options, size, held)
 
 

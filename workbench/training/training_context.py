@@ -294,6 +294,7 @@ def prepare(
         name=project.file.name,
         run=run.name,
         um_per_pixel=project.file.um_per_pixel,
+        areas=project.file.inspection_areas,
         files={"onnx": "network.onnx"},
     )
     limits = learn_input(project, dataset)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from PySide6.QtCore import QObject, Qt, Signal
 from PySide6.QtWidgets import QMainWindow, QWidget
 
+from workbench.inference.batch.stay_awake import allow_sleep
 from workbench.session.preferences import Preferences
 from workbench.ui.widgets.theme import ThemeManager
 
@@ -86,6 +87,15 @@ class ViewSettings(QObject):
         self._preferences.tool_names = not self._preferences.tool_names
         self._preferences.save()
         self.tool_names_changed.emit()
+
+    def stays_awake(self) -> bool:
+        """Return whether the computer is kept awake while it computes."""
+        return self._preferences.stay_awake
+
+    def toggle_stay_awake(self) -> None:
+        self._preferences.stay_awake = not self._preferences.stay_awake
+        self._preferences.save()
+        allow_sleep(not self._preferences.stay_awake)
 
     def toggle_full_screen(self) -> None:
         state = self._window.windowState()

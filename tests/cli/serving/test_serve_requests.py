@@ -81,7 +81,7 @@ def test_raw_bytes_and_forms_give_the_same_result(served, gray_export):
     one = served(gray_export)
     expected = one.predict(png(IMAGE), headers={"Accept": "image/png"}).content
     for name in ("part.png", "../../etc/passwd", "片 [1] 🔍.png", "/etc/passwd", 'quo"te.png'):
-        for field in ("image", "picture"):
+        for field in ("image", "file", "picture"):
             form = {"files": {field: (name, png(IMAGE))}, "data": {"note": "x" * 3000}}
             answer = one.ask("POST", "/predict", headers={"Accept": "image/png"}, **form)
             assert answer.content == expected
@@ -114,10 +114,15 @@ def test_rule_gives_verdict_and_reason(served, gray_export):
     path = gray_export / "model.json"
     limits = (RegionLimit(DARK.id, area=30), RegionLimit(BRIGHT.id, probability=1.0))
     good = np.full((40, 50), 128, np.uint8)
-    for rule in (VerdictRule("mass", 50), VerdictRule("region", limits=limits)):
+    rules = {
+        VerdictRule("mass", 50): "NG",
+        VerdictRule("region", limits=limits): "NG",
+        VerdictRule("mass", 1e6, unsure=50): "unsure",
+    }
+    for rule, bad in rules.items():
         save_settings(replace(load_settings(path), verdict_rule=rule), path)
         one = served(gray_export)
-        for image, verdict in ((IMAGE, "NG"), (good, "OK")):
+        for image, verdict in ((IMAGE, bad), (good, "OK")):
             found, expected = one.predict(png(image)).json(), one.predictor.predict(image)
             jsonschema_rs.validate(schema_of("Prediction"), found)
             assert found["verdict"] == expected.verdict == verdict

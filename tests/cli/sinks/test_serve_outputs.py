@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import json
 import os
-import signal
 
 import httpx
 import numpy as np
@@ -68,7 +67,7 @@ def test_unsent_results_survive_a_kill_and_a_stop_and_are_sent_at_the_next_start
     assert all(answer["regions"] == [] for answer in answers)
     assert running.metric('workbench_sink_dropped_total{sink="webhook"}') == 1
     assert running.metric('workbench_sink_unsent{sink="webhook"}') == 3
-    os.kill(running.process.pid, signal.SIGKILL)
+    running.process.kill()
     running.process.communicate()
     running = server(gray_export, *options)
     running.wait_for(lambda: running.metric('workbench_sink_failures_total{sink="webhook"}') >= 1)

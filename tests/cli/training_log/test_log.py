@@ -18,7 +18,7 @@ from workbench.cli.training_log.run_values import STEP_NAMES, Scalar, Text
 from workbench.core.runs.events import Evaluated, Event, Failed, Finished, Started, Step, Trouble, encode
 from workbench.core.runs.gpu_facts import GpuSample, SystemSample, encode_sample
 from workbench.core.runs.launch import RunLock
-from workbench.core.runs.pip_commands import pip_command
+from workbench.core.runs.pip_commands import pip_command, requirement
 from workbench.core.runs.run import Run, create_run
 from workbench.core.runs.run_history import machine_path
 from workbench.core.runs.training_settings import request
@@ -179,7 +179,7 @@ def test_missing_library_is_named_with_its_command(run, tmp_path, capsys, monkey
     monkeypatch.setitem(sys.modules, TARGETS[name].module, None)
     result = call(capsys, run.root, "--to", name, "--out", tmp_path)
     assert result["status"] == 1 and TARGETS[name].title in result["error"]
-    assert pip_command(TARGETS[name].requirement) in result["error"]
+    assert pip_command(*map(requirement, TARGETS[name].packages)) in result["error"]
 
 
 @pytest.mark.parametrize("adopted, why", [(True, "it was adopted, not trained here"), (False, "has not reported any")])

@@ -279,21 +279,27 @@ def test_report_of_verdicts_states_a_share(tmp_path):
             [
                 "Recall, any defect",
                 "92% (80–97%), 18 of 20",
-                "91%, 18 of 20",
+                "91% (no 95% CI: only 2 of at least 5 parts), 18 of 20",
                 "−1 point (−9 to +7)",
                 "no clear difference",
             ],
         ),
         (
             "accuracy",
-            ["Accuracy", "92% (80–97%), 18 of 20", "91%, 18 of 20", "−1 point (−9 to +7)", "no clear difference"],
+            [
+                "Accuracy",
+                "92% (80–97%), 18 of 20",
+                "91% (no 95% CI: only 2 of at least 5 parts), 18 of 20",
+                "−1 point (−9 to +7)",
+                "no clear difference",
+            ],
         ),
         (
             "dice",
             [
                 "Dice, any defect",
                 "0.92 (0.80–0.97)",
-                "0.91, 20 images of 9 parts",
+                "0.91 (no 95% CI: only 2 of at least 5 parts), 20 images of 9 parts",
                 "−0.01 (−0.09 to +0.07)",
                 "no clear difference",
             ],

@@ -21,9 +21,10 @@ from tests.session.mask_run import make_mask_project
 from tests.session.verdict_run import make_verdict_project
 from tests.training.model_card.card_pages import PARITY
 from workbench import cli
+from workbench.cli.train import summary
 from workbench.core.documents import metric_tables
 from workbench.core.documents.comparison_report import compare_evaluations, comparison_report
-from workbench.core.documents.document import Document, Table, to_html
+from workbench.core.documents.document import Document, Section, Table, to_html
 from workbench.core.documents.report_content import ReportImages, evaluation_report
 from workbench.core.evaluation import figure_texts
 from workbench.core.evaluation.figure_report import mask_report, stored_figures, verdict_report
@@ -57,9 +58,12 @@ def named(figures: Figures, words: str) -> Figure:
 
 
 def states(figure: Figure, text: str) -> bool:
-    """Return True if a text states the value of a figure, rounded to the digits of the text, and its interval."""
-    if figure.value is None:
-        return text in ("–", "")
+    """Return True if a text states the value of a figure, rounded to its digits, with the interval or the reason."""
+    if figure.missing:
+        return text in ("–", "Not measured", f"– ({figure.missing})")
+    text, _, why = text.partition(" (no 95% CI: ")
+    if why and not why.startswith(f"{figure.interval})"):
+        return False
     scale = 100 if "%" in text else 1
     numbers = [float(each.replace("−", "-")) for each in re.findall(r"−?\d+(?:\.\d+)?", text)]
     digits = re.findall(r"−?\d+(?:\.(\d+))?", text)
@@ -254,6 +258,25 @@ def test_end_of_the_training_shows_the_same_texts(evaluated, split):
     report = (mask_report if run.dataset().model == "unet" else verdict_report)(figures)
     for row in stored_figures(json.loads(json.dumps(report))):
         assert str(figure_texts.text(row)) == str(figure_texts.text(figures.get(row.id, row.scope)))
+
+
+def test_what_is_not_measured_has_its_reason_everywhere(tmp_path, qapp):
+    """A class without labels, and false alarms of images that all have a defect, which would be 0.00."""
+    run = make_mask_project(tmp_path / "project")
+    project = Project.open(run.project_root, write=False)
+    items = [item for item in run.dataset().items if item.classes]
+    rest = {"options": FIGURES_ONLY, "progress": lambda done, total: None}
+    evaluation = evaluate_run(project, run, "all", items=[each for each in items if each.classes == [1]], **rest)
+    figures = evaluation.figures
+    assert figures.good == 0 and len(figures.classes) > 1
+    document = Document("", "", metric_tables.headlines(figures), [Section("", metric_tables.tables(evaluation))])
+    html, printed = to_html(document), summary(mask_report(figures))
+    assert "Not measured" in html and "– (no good images)" in html and "– (no labels)" in html
+    assert "False alarms per image – (no good images)" in printed and "Dice, any defect 0" in printed
+    headline = HeadlineMetrics()
+    headline.show_figures(figures, None)
+    metric = headline.metrics["false_alarms"]
+    assert (metric.number.text(), metric.detail.text()) == ("Not measured", "no good images")
 
 
 def test_sizes_of_defects_have_the_same_words(tmp_path, qapp):

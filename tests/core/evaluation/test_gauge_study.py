@@ -83,6 +83,10 @@ def test_few_parts_with_defects_widen_the_interval():
     assert wide.high == narrow.high == 1 and wide.low < 0.3 < 0.6 < narrow.low
     assert isinstance(narrow, Interval) and narrow.method == "kappa"
     assert intervals.kappa_interval(balanced[8:12]) == "only 4 of at least 5 parts"
+    by_chance = tables.copy()  # one rater errs on two parts, and no part has a defect
+    by_chance[:2] = [[0, 1], [0, 0]]
+    found = intervals.kappa_interval(by_chance)
+    assert isinstance(found, Interval) and found.low < -0.8 and found.high > 0.8
 
 
 @pytest.fixture(scope="module")

@@ -220,6 +220,16 @@ def test_a_wrong_class_is_an_error_of_its_image():
     assert image_errors(count_masks(truth, truth, (1, 2))) == "no errors"
 
 
+def test_detected_defect_with_little_overlap_is_not_without_errors():
+    truth = np.zeros((30, 40), np.uint8)
+    truth[10:20, 10:20] = 1
+    large, small, beside, fair = (np.zeros_like(truth) for _ in range(4))
+    large[10:20, 6:34], small[10:20, 10:14], beside[10:20, 15:25], fair[10:20, 10:23] = 1, 1, 1, 1
+    texts = [image_errors(count_masks(truth, mask, (1,))) for mask in (large, small, beside, fair)]
+    overlap = "detected, but with little overlap (Dice 0.50)"
+    assert texts == ["detected, 180% too large", "detected, 60% too small", overlap, "no errors"]
+
+
 def test_empty_label_and_empty_prediction_have_no_score():
     empty = np.zeros((5, 5), np.uint8)
     assert count_masks(empty, empty, (1,)).dice is None

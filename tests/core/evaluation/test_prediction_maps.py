@@ -83,6 +83,16 @@ def test_plausible_prediction_is_mature():
     assert state(dice=0.6) == "mature"
 
 
+def test_regions_need_a_first_score_while_the_model_is_trained():
+    def wanted(validation, **facts):
+        found = PredictionFacts(**(vars(GOOD) | facts))
+        return maturity(found, LABELS, validation, needs_score=True).state
+
+    assert wanted(None) == "unmeasured" and wanted(0.3) == "mature" and wanted(0.02) == "wrong"
+    assert wanted(None, dice=0.6) == "mature" and wanted(None, dice=0.01) == "wrong"
+    assert wanted(None, marked=0.2) == "too_much"
+
+
 def test_immature_predictions_have_a_reason():
     assert state(marked=0.9, regions=1) == "everything"
     assert state(marked=0.3, regions=31_109) == "scattered"

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import hashlib
 import math
-from collections import Counter
+import re
 from collections.abc import Iterable
 from pathlib import Path
 
@@ -15,8 +15,9 @@ import numpy as np
 import pytest
 
 from tests.benchmarks.image_sets import crackforest, magnetic_tile, mask_file
+from tests.core.evaluation.independent_figures import Expected, expect, recalculate
 from tests.inference.conftest import gray_settings, write_onnx
-from workbench.core.evaluation.figures import MASK_METRICS
+from workbench.core.evaluation.figures import MASK_METRICS, Figure
 from workbench.core.evaluation.image_ranking import ScoredImage, image_auroc, recall_at
 from workbench.core.evaluation.split_evaluation import FIGURES_ONLY, evaluate_run
 from workbench.core.evaluation.verdict_rules import RuleChoice, evaluate_rule
@@ -33,7 +34,6 @@ from workbench.inference.model_settings import ClassSettings, ModelSettings, sav
 from workbench.inference.predictor import Predictor
 
 scipy = pytest.importorskip("scipy")  # loads its modules when they are used first
-TOUCHING = np.ones((3, 3), int)
 
 
 def add_run(project: Project, groups: dict[str, str]) -> Run:
@@ -58,10 +58,11 @@ def add_run(project: Project, groups: dict[str, str]) -> Run:
     return run
 
 
-def sample(shared: None, root: Path) -> Run:
+def sample(root: Path, parts: int) -> Run:
+    """Add a run whose images show so many parts."""
     with make_sample(root, small=True) as project:
         keys = [key for key in project.images() if project.mask_path(key).exists()]
-        return add_run(project, {key: key.rpartition("/")[0] for key in keys})
+        return add_run(project, {key: f"part{number % parts}" for number, key in enumerate(keys)})
 
 
 def real(name: str, shared: Path, root: Path) -> Run:
@@ -83,94 +84,13 @@ def real(name: str, shared: Path, root: Path) -> Run:
         return add_run(project, groups)
 
 
-def regions(where: np.ndarray) -> list[np.ndarray]:
-    labels, count = scipy.ndimage.label(where, TOUCHING)
-    return [labels == number for number in range(1, count + 1)]
-
-
-def edge(where: np.ndarray) -> np.ndarray:
-    return where & ~scipy.ndimage.binary_erosion(where, np.ones((5, 5)))
-
-
-def count_pixels(truth: np.ndarray, found: np.ndarray, id: int) -> tuple[np.ndarray, np.ndarray]:
-    """Return (hit, false, missed) of pixels and of pixels at edges. id: 0 for any class."""
-    real, marked = ((mask > 0) & (mask < 254) if id == 0 else mask == id for mask in (truth, found))
-    known, result = truth < 254, []
-    for label, prediction in ((real, marked & known), (edge(real), edge(marked) & known)):
-        result.append(np.array([(label & prediction).sum(), (prediction & ~label).sum(), (label & ~prediction).sum()]))
-    return result[0], result[1]
-
-
-def most(values: Iterable[int]) -> int:
-    """Return the most frequent value, the lowest of equally frequent ones."""
-    return min(Counter(values).items(), key=lambda entry: (-entry[1], entry[0]))[0]
-
-
-def recalculate(pairs: list[tuple[str, np.ndarray, np.ndarray]], ids: list[int]) -> dict[tuple, tuple]:
-    """Return value and numbers of images and parts by (metric, scope, class). pairs: part, label, prediction."""
-    sums: dict[tuple, list[tuple[str, float, float]]] = {}
-
-    def add(part: str, name: str, scope: str, of: int, hits: float, total: float) -> None:
-        sums.setdefault((name, scope, of), []).append((part, float(hits), float(total)))
-
-    for part, truth, found in pairs:
-        defects = [(id, region) for id in ids for region in regions(truth == id)]
-        marks = [(id, found[region][found[region] > 0]) for id, region in defects]
-        detected = [
-            (id, most(own.tolist()) if len(own) >= max(1, 0.1 * region.sum()) else 0)
-            for (id, region), (_, own) in zip(defects, marks)
-        ]
-        predicted = []  # class, touches a defect, has the right class, is a false alarm
-        for region in regions(found > 0):
-            under = truth[region]
-            real = under[(under > 0) & (under < 254)]
-            own = most(found[region].tolist())
-            false = not len(real) and 2 * (under < 254).sum() >= len(under)
-            predicted.append((own, len(real) > 0, len(real) > 0 and most(real.tolist()) == own, false))
-        good = not ((truth > 0) & (truth < 254)).any()
-        for of in (0, *ids):
-            scope = "class" if of else "any"
-            own = [each for id, each in detected if of in (0, id)]
-            right = [id == each for id, each in detected if of in (0, id)]
-            area = [each for each in predicted if of in (0, each[0])]
-            false = sum(each[3] for each in area)
-            add(part, "recall", scope, of, sum(map(bool, own)), len(own))
-            add(part, "recall_right_class", scope, of, sum(right), len(own))
-            add(part, "region_precision", scope, of, len(area) - false, len(area))
-            add(part, "region_precision_right_class", scope, of, sum(each[2] for each in area), len(area))
-            add(part, "false_alarms", scope, of, false, 1)
-            (hit, wrong, missed), (edge_hit, edge_wrong, edge_missed) = count_pixels(truth, found, of)
-            add(part, "pixel_precision", scope, of, hit, hit + wrong)
-            add(part, "pixel_recall", scope, of, hit, hit + missed)
-            labeled = bool(hit + missed)  # a class without labels has no value
-            add(part, "dice", scope, of, 2 * hit, 2 * hit + wrong + missed)
-            add(part, "iou", scope, of, hit, hit + wrong + missed)
-            add(part, "boundary_iou", scope, of, edge_hit, edge_hit + edge_wrong + edge_missed)
-            add(part, "labeled", scope, of, labeled, 1)
-            if not of and good:
-                add(part, "false_alarms", "good", 0, false, 1)
-                add(part, "false_alarm_images", "good", 0, bool(false), 1)
-        all_missed = bool(detected) and not any(each for _, each in detected)
-        add(part, "missed_images", "any", 0, all_missed, bool(detected))
-    result = {}
-    for (name, scope, of), rows in sums.items():
-        pixels = name in ("dice", "iou", "boundary_iou")
-        labeled = not pixels or scope == "any" or any(real for _, real, _ in sums["labeled", scope, of])
-        hits, total = sum(row[1] for row in rows), sum(row[2] for row in rows)
-        value = hits / total if total and labeled else None
-        counted = [part for part, _, total in rows if total and value is not None]  # also with false pixels alone
-        result[name, scope, of] = value, len(counted), len(set(counted))
-    for name in ("dice", "iou", "boundary_iou"):
-        values = [result[name, "class", id][0] for id in ids if result[name, "class", id][0] is not None]
-        result[name, "mean", 0] = (np.mean(values) if values else None, None, None)
-    return result
-
-
-@pytest.mark.parametrize("name", ["sample", "magnetic-tile", "crackforest"])
+@pytest.mark.parametrize("name", ["sample, 4 parts", "sample, 11 parts", "magnetic-tile", "crackforest"])
 def test_every_figure_equals_an_independent_calculation(name, request, tmp_path):
     root = tmp_path / "project"
-    shared = None if name == "sample" else request.getfixturevalue("shared_data")
-    run = sample(shared, root) if name == "sample" else real(name, shared, root)
+    if name.startswith("sample"):
+        run = sample(root, int(name.split()[1]))
+    else:
+        run = real(name, request.getfixturevalue("shared_data"), root)
     project = Project.open(root, write=False)
     evaluation = evaluate_run(project, run, "val", options=FIGURES_ONLY, progress=lambda done, total: None)
     predictor, pairs, scores = Predictor.open(run.best), [], []
@@ -181,15 +101,22 @@ def test_every_figure_equals_an_independent_calculation(name, request, tmp_path)
         pairs.append((item.part, truth, found.mask))
         own = (found.class_scores[number][found.mask == id].astype(float).sum() for number, id in enumerate(ids))
         scores.append(sum(own) / 255)
-    expected = recalculate(pairs, ids)
-    rows = [row for row in evaluation.figures.rows if row.scope != "size"]
+    rows = evaluation.figures.rows
+    expected = recalculate(pairs, ids, [row.of for row in rows if row.scope == "size"])
     assert {row.id for row in rows} == {metric.id for metric in MASK_METRICS}
     for row in rows:
-        value, images, parts = expected.get((row.id, row.scope, row.of), (None, 0, 0))
-        assert row.value == (None if value is None else pytest.approx(value, abs=1e-12)), row
-        assert images is None or (row.images, row.parts) == (images, parts), row
+        check_row(row, expected.get((row.id, row.scope, row.of), Expected(None, 0, 0, None)))
     assert sum(row.value not in (None, 0, 1) for row in rows) > 9
+    assert any(row.edges for row in rows) == (name != "sample, 4 parts")
     check_image_verdicts(evaluation.images.images, pairs, np.array(scores))
+
+
+def check_row(row: Figure, expected: Expected) -> None:
+    """Compare a figure; the program calculates quantiles from series."""
+    assert row.value == (None if expected.value is None else pytest.approx(expected.value, abs=1e-12)), row
+    assert (row.images, row.parts) == (expected.images, expected.parts), row
+    assert row.edges == (None if expected.limits is None else pytest.approx(expected.limits, abs=1e-3)), (row, expected)
+    assert row.edges or re.search(r"only \d+ of at least 5 parts", str(row.interval)), row
 
 
 def check_image_verdicts(images: list[ScoredImage], pairs: list, scores: np.ndarray) -> None:
@@ -258,6 +185,10 @@ def verdict_run(root: Path) -> Run:
     return run
 
 
+def with_part(rows: Iterable[tuple]) -> list[tuple[str, list[float]]]:
+    return [(part, [float(each) for each in sums]) for part, *sums in rows]
+
+
 def test_every_figure_of_verdicts_equals_an_independent_calculation(tmp_path):
     run = verdict_run(tmp_path / "project")
     project = Project.open(run.project_root, write=False)
@@ -267,21 +198,22 @@ def test_every_figure_of_verdicts_equals_an_independent_calculation(tmp_path):
     truth = np.array([VERDICTS.index(item.verdict) for item in items])
     found = np.array([VERDICTS.index(prediction.likeliest) for prediction in predictions])
     names = np.array([item.group for item in items])
-    expected = {("accuracy", "any", 0): ((truth == found).mean(), np.full(len(items), True))}
-    scores = []
+    known = [(name, real == marked, True) for name, real, marked in zip(names, truth, found)]
+    expected = {("accuracy", "any", 0): expect("accuracy", [with_part(known)])}
+    of_verdicts = []
     for number, verdict in enumerate(VERDICTS):
         real, marked = truth == number, found == number
-        scores.append(2 * (real & marked).sum() / (real.sum() + marked.sum()))
-        expected["verdict_recall", "verdict", verdict] = (real & marked).sum() / real.sum(), real
-        expected["verdict_precision", "verdict", verdict] = (real & marked).sum() / marked.sum(), marked
-        expected["f1", "verdict", verdict] = scores[-1], real | marked
-    expected["f1", "mean", 0] = np.mean(scores), np.full(len(items), True)
+        for metric, chosen in (("verdict_recall", real), ("verdict_precision", marked)):
+            rows = with_part(zip(names, real & marked, chosen))
+            expected[metric, "verdict", verdict] = expect(metric, [rows])
+        of_verdicts.append(with_part(zip(names, real & marked, marked, real)))
+        expected["f1", "verdict", verdict] = expect("f1", of_verdicts[-1:])
+    expected["f1", "mean", 0] = expect("f1", of_verdicts)
     figures = evaluation.figures
     assert {(row.id, row.scope, row.of) for row in figures.rows} == set(expected)
     for row in figures.rows:
-        value, counted = expected[row.id, row.scope, row.of]
-        assert row.value == pytest.approx(value, abs=1e-12) and 0 < row.value < 1, row
-        assert (row.images, row.parts) == (counted.sum(), len(set(names[counted]))), row
+        check_row(row, expected[row.id, row.scope, row.of])
+        assert 0 < row.value < 1 and row.edges
     matrix = np.histogram2d(truth, found, bins=(range(4), range(4)))[0]
     assert [[figures.confusion[a, b] for b in VERDICTS] for a in VERDICTS] == matrix.tolist()
     highest = np.array([max(prediction.probabilities.values()) for prediction in predictions])

@@ -79,6 +79,21 @@ def test_a_labeled_region_that_the_model_is_certain_is_background():
     assert find({}, {B: 9})[0] == []  # a class that the model lacks
 
 
+def test_a_label_that_is_wrong_as_a_whole_touches_the_defect_at_most_slightly():
+    """As if the label of another image had been painted: it lies beside the defect, whose end it covers."""
+    wrong = Rect(A.x + A.width - 1, A.y + A.height - 1, 30, 9)
+    issues, _ = find({A: (0, 250)}, {wrong: 3})
+    assert {(issue.kind, issue.class_id) for issue in issues} == {("missing", 3), ("extra", 3)}
+    missing = next(issue for issue in issues if issue.kind == "missing")
+    label = np.zeros((70, 90), np.uint8)
+    label[wrong.slices] = 3
+    assert is_current(missing, label) and missing.area == missing.selection.inside.sum() > 0.9 * 240
+    assert find({A: (0, 250)}, {Rect(A.x + A.width - 8, A.y, 30, 12): 3})[0] == []  # covers a part of the defect
+    middle = Rect(A.x + 4, A.y + 4, 4, 4)
+    issues, _ = find({A: (0, 140), middle: (0, 250)}, {wrong: 7})
+    assert [issue.kind for issue in issues] == ["extra"]  # the model is certain of the middle of its region only
+
+
 def test_another_class():
     issues, _ = find({A: (1, 250)}, {A: 3})
     assert [(s.kind, s.class_id, s.labeled_id) for s in issues] == [("class", 7, 3)]

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from workbench.cli import doctor
 from workbench.core.runs import pip_commands
 from workbench.core.runs.gpu_facts import Gpu, GpuFacts, normal_bus_id, same_gpu, visible_gpus
 from workbench.core.runs.pip_commands import (
@@ -198,3 +199,12 @@ def test_pip_commands_are_those_of_the_shell(monkeypatch):
     first, second = command.split("; ")
     assert first == f'& "{PYTHON}" -m pip uninstall -y paddlepaddle paddlepaddle-gpu'
     assert second.startswith(f'& "{PYTHON}" -m pip install "') and '"setuptools>=65"' in second and "&&" not in command
+
+
+def test_python_without_paddlepaddle_gets_an_environment_of_another_version(monkeypatch):
+    assert pip_commands.trains_here((3, 13)) and not pip_commands.trains_here((3, 14))
+    monkeypatch.setattr(pip_commands, "trains_here", lambda: False)
+    assert pip_commands.paddle_command_here().endswith("-m venv .venv-training")
+    monkeypatch.setattr(doctor, "trains_here", lambda: False)
+    found = doctor._python(doctor.Machine(quick=True))
+    assert not found.fix and "everything but training, since PaddlePaddle has no package" in found.detail

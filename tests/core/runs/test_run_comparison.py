@@ -95,8 +95,13 @@ def test_scores_on_other_images_or_labels_are_refused(labeled_project, train):
 
 def test_other_classes_are_refused(labeled_project, train):
     first = train()
-    labeled_project.add_class("pit")
+    added = labeled_project.add_class("pit")
     labeled_project.save()
+    assert compare_runs(first, train()).scores  # a class that was never painted is not trained
+    key = next(item.key for item in first.dataset().of("train") if item.classes)
+    mask = annotation.load_mask(labeled_project, key)
+    mask[0, :9] = added.id
+    annotation.save_mask(labeled_project, key, mask)
     assert not compare_runs(first, train()).scores and "classes" in kinds(first, train())
 
 

@@ -25,7 +25,7 @@ from workbench.inference.batch.results_log import RESULTS_LOG_FILE, ResultsLogEr
 from workbench.inference.io.image_io import encode_png, read_image, write_png
 from workbench.inference.model_settings import load_settings, save_settings
 from workbench.inference.predictor import PredictionCancelled, Predictor
-from workbench.inference.verdict_rule import RegionLimit, VerdictRule
+from workbench.inference.verdict_rule import RegionLimit, VerdictRule, area_text
 
 PATIENCE = 60
 
@@ -294,6 +294,21 @@ def test_results_hold_verdict_score_and_reason(gray_export, images, tmp_path, ca
     assert bad["reason"].startswith("anomaly score") and len(table(tmp_path / "out" / "regions.csv")) > 1
     stored = json.loads((tmp_path / "out" / "results.json").read_text("utf-8"))["pictures"]
     assert stored[0]["verdict_reason"] == reason
+
+
+def test_unsure_images_are_the_same_in_every_result(gray_export, images, tmp_path, capsys):
+    """Self-test, table, terminal line and summary of an export with two thresholds."""
+    score = Predictor.open(gray_export).predict(read_image(images / "bad.png")).anomaly_score
+    use_rule(gray_export, VerdictRule("mass", score + 10, unsure=score - 10))
+    found = run(gray_export, images, tmp_path / "out", "--self-test", capsys=capsys)
+    assert {name: entry["verdict"] for name, entry in found.items()} == {"bad.png": "unsure", "good.png": "OK"}
+    assert found["bad.png"]["verdict_reason"]["unsure"] == score - 10
+    assert table(tmp_path / "out" / "verdicts.csv")[0]["verdict"] == "unsure"
+    assert runner.main([str(images), "--out", str(tmp_path / "again")], gray_export) == 0
+    printed = capsys.readouterr()
+    assert "unsure" in printed.err and "but not rejected" in printed.err
+    largest = max(found["bad.png"]["regions"], key=lambda region: region["area"])
+    assert printed.out.startswith(f"unsure 1 of 2, largest {area_text(largest)}, {largest['class_name']}; ")
 
 
 def test_class_as_verdict_and_terminal_line(gray_export, images, tmp_path, capsys):

@@ -4,15 +4,21 @@ from __future__ import annotations
 
 import os
 import shutil
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 
-from workbench.core.problems import CannotWrite, MaskHeld
-from workbench.core.project import storage
-from workbench.core.project.annotation import read_mask
+from workbench.core.problems import CannotWrite, LabelHeld, MaskHeld, NameRefused
+from workbench.core.project import import_journal, storage
+from workbench.core.project.annotation import Note, load_note, read_mask
+from workbench.core.project.class_merge import ClassMerge
+from workbench.core.project.import_journal import ImportJournal
+from workbench.core.project.project import Project
+from workbench.core.runs.dataset import collect
 from workbench.inference.io import file_access, image_io
 from workbench.inference.io.image_io import ReadError
 
@@ -36,6 +42,7 @@ def refuse(monkeypatch) -> Refuse:
         return calls
 
     monkeypatch.setattr(file_access, "PAUSES", (0.001, 0.001, 0.001))
+    monkeypatch.setattr(file_access, "_held", {})
     return replace
 
 
@@ -52,9 +59,13 @@ def test_image_and_mask_are_read_once_they_are_free(tmp_path, refuse):
 def test_file_that_stays_held_is_reported_as_such(tmp_path, refuse):
     path = tmp_path / "a.png"
     path.write_bytes(b"x")
-    refuse(os, "open", 1000)
+    calls = refuse(os, "open", 1000)
     with pytest.raises(MaskHeld) as held:
         read_mask(path)
+    assert len(calls) == 4
+    with pytest.raises(MaskHeld):
+        read_mask(path)
+    assert len(calls) == 5  # it is not waited for again
     assert "close it in the program" in str(held.value)
     with pytest.raises(ReadError):
         image_io.read_image(path)
@@ -123,3 +134,106 @@ def test_move_fails_if_the_path_stays_in_use(tmp_path, blocked):
     with pytest.raises(PermissionError):
         file_access.replace_path(source, tmp_path / "finished")
     assert source.is_dir()
+
+
+Hold = Callable[[Path], AbstractContextManager[None]]
+
+
+@pytest.fixture
+def hold(monkeypatch) -> Hold:
+    """Context in which a file cannot be opened."""
+
+    @contextmanager
+    def refuse_path(held: Path) -> Iterator[None]:
+        def refusing(access: Callable) -> Callable:
+            def opened(path: str | Path, *rest: Any, **options: Any) -> Any:
+                if os.fspath(path) == os.fspath(held):
+                    raise PermissionError(13, "Permission denied", os.fspath(path))
+                return access(path, *rest, **options)
+
+            return opened
+
+        with monkeypatch.context() as patch:
+            patch.setattr(os, "open", refusing(os.open))
+            patch.setattr(Path, "open", refusing(Path.open))
+            yield
+
+    return refuse_path
+
+
+@pytest.mark.parametrize("kind", ["image", "mask", "note"])
+def test_training_does_not_leave_out_a_labeled_image_that_is_held(labeled_project, hold, kind):
+    path = getattr(labeled_project, f"{kind}_path")(labeled_project.images()[0])
+    with hold(path), pytest.raises(LabelHeld) as held:
+        collect(labeled_project, "unet")
+    assert str(path) in str(held.value)
+    assert len(collect(labeled_project, "unet").items) == 16
+
+
+def test_class_of_a_held_mask_is_not_removed(labeled_project, hold):
+    project, keys = labeled_project, labeled_project.images()
+    pit = project.add_class("pit").id
+
+    def used() -> list[set[int]]:
+        return [set(np.unique(read_mask(project.mask_path(key)))) - {0} for key in keys]
+
+    before = used()
+    with hold(project.mask_path(keys[0])), pytest.raises(MaskHeld):
+        ClassMerge.prepare(project, [1], pit).execute()
+    assert {info.id for info in project.classes} == {1, pit} and used() == before
+    merge = ClassMerge.prepare(project, [1], pit)
+    assert merge.execute().images == 12
+    with hold(project.mask_path(keys[0])), pytest.raises(MaskHeld):
+        merge.revert()
+    merge.revert()
+    assert used() == before
+
+
+def test_held_mask_stops_only_its_own_import_and_undo_is_finished_later(labeled_project, hold):
+    project, keys = labeled_project, labeled_project.images()
+    before = [project.mask_path(key).read_bytes() for key in keys]
+    journal, new = ImportJournal(project), np.full((80, 96), 1, np.uint8)
+    for key in keys:
+        journal.add(key, mask=new, note=Note(status="done", verdict="new"))
+    journal.close()
+    with hold(project.mask_path(keys[1])):
+        result = journal.execute()
+    (problem,) = result.problems
+    assert result.images == len(keys) - 1 and problem.fields["path"] == str(project.mask_path(keys[1]))
+    assert [load_note(project, key).verdict for key in keys[:3]] == ["new", "NG", "new"]
+    assert project.mask_path(keys[1]).read_bytes() == before[1]
+    with hold(project.mask_path(keys[2])), pytest.raises(CannotWrite, match=project.mask_path(keys[2]).name):
+        import_journal.undo_last(project, lambda done, total: None)
+    assert import_journal.undo_last(project, lambda done, total: None) is not None
+    assert [project.mask_path(key).read_bytes() for key in keys] == before
+    assert import_journal.undo_last(project, lambda done, total: None) is None
+
+
+@pytest.mark.parametrize(
+    ("path", "why"),
+    [
+        (r"C:\a\con", "reserves the name “con”"),
+        (r"C:\NUL.txt\a", "reserves the name “NUL.txt”"),
+        (r"C:\a<b", "allows no '<'"),
+        (r"C:\a\b:c", "allows no ':'"),
+        (r"\\server\share\a. \b", "drops the end of the name “a. ”"),
+        ("C:\\" + "\\".join(["a" * 99] * 3), "302 characters"),
+        (r"C:\console\nul_1\ü a\..\.b", ""),
+        (r"\\?\C:\a\b", ""),
+        (r"\\server\share\a", ""),
+        ("relative/a b", ""),
+    ],
+)
+def test_paths_that_windows_refuses(path, why, monkeypatch):
+    monkeypatch.setattr(file_access, "_long_paths_enabled", lambda: False)
+    found = file_access.path_problem(path)
+    assert (why in found) if why else not found
+
+
+def test_refused_path_is_reported_before_anything_is_written(tmp_path, monkeypatch):
+    monkeypatch.setattr(file_access.sys, "platform", "win32")
+    for root in (tmp_path / "con", tmp_path / "new" / "a|b"):
+        with pytest.raises(NameRefused, match="Nothing was written. Choose another name"):
+            Project.create(root)
+    monkeypatch.undo()
+    assert not any(tmp_path.iterdir())

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import threading
 import time
 
@@ -160,10 +161,12 @@ def test_usable_runs_and_exports_are_listed_off_the_thread_of_the_window(run_lis
     plain = shown_runs.list_runs
     monkeypatch.setattr(shown_runs, "list_runs", lambda root: threads.append(threading.current_thread()) or plain(root))
     runs = [make_usable(finished(opened)), finished(opened), make_usable(finished(opened))]
-    export = opened.project.root / "exports" / "a"
-    export.mkdir(parents=True)
-    (export / "model.json").write_text("")
-    (export.parent / ".a.part").mkdir()
+    names = "a", f"{runs[2].name}-10", f"{runs[2].name}-2", runs[0].name, f".{runs[2].name}.part"
+    exports = [opened.project.root / "exports" / name for name in names]
+    for number, export in enumerate(exports):
+        export.mkdir(parents=True)
+        (export / "model.json").write_text("")
+        os.utime(export / "model.json", (0, 99 - number))
     assert run_list.default() is None
     run_list.refresh()
     assert run_list.refreshing
@@ -171,7 +174,7 @@ def test_usable_runs_and_exports_are_listed_off_the_thread_of_the_window(run_lis
     assert run_list.default().root == runs[2].root
     assert [line.run.root for line in run_list.usable("unet")] == [runs[2].root, runs[0].root]
     assert run_list.usable("resnet") == []
-    assert run_list.models() == [runs[2].root, runs[0].root, export]
+    assert run_list.models() == [exports[1], exports[2], runs[2].root]  # of the model in use, the newest export first
     assert threads and threading.main_thread() not in threads
 
 
@@ -183,14 +186,14 @@ def test_chosen_model_is_used_until_another_one_is_chosen(run_list, training, op
     run_list.refresh()
     qtbot.waitUntil(lambda: not run_list.refreshing, timeout=5000)
     training.run = last  # as after a training
-    assert run_list.in_use.name == best.name and run_list.models()[0] == best.root and run_list.chosen is None
+    assert run_list.in_use.name == best.name and run_list.models() == [best.root] and run_list.chosen is None
     run_list.choose(worse)
     assert read_project_file(opened.project.root).model_in_use == worse.name
     for run in (last, make_usable(finished(opened, 0.95))):
         with qtbot.waitSignal(training.ended, timeout=10_000):
             training.follow(run)
         qtbot.waitUntil(lambda: not run_list.refreshing, timeout=5000)
-        assert run_list.in_use.name == run_list.chosen.name == worse.name and run_list.models()[0] == worse.root
+        assert run_list.in_use.name == run_list.chosen.name == worse.name and run_list.models() == [worse.root]
     run_list.choose(None)
     assert run_list.in_use.name == run.name and run_list.chosen is None
     assert [used.name for used in changes] == [best.name, worse.name, run.name]

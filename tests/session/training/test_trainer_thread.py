@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import signal
 import subprocess
 import sys
 import threading
@@ -263,7 +262,7 @@ def test_live_run_is_followed_and_stopped_by_file(begin, run, orphan, qtbot):
 def test_end_of_a_killed_followed_run_is_noticed(begin, run, orphan, qtbot):
     thread = begin.listen(TrainerThread(run, attach=True))
     wait_for(qtbot, thread, Started)
-    orphan.send_signal(signal.SIGKILL)
+    orphan.kill()
     orphan.wait()
     ending = wait_end(qtbot, thread)
     assert isinstance(ending, Failed) and "left no report" in ending.why

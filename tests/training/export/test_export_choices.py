@@ -255,9 +255,9 @@ def test_invalid_options_are_reported(options):
 
 def test_point_rule_and_target_reach_the_export(trained, inside, tmp_path, request):
     before = load_settings(trained.best / "model.json").thresholds
-    rule = VerdictRule("mass", 7.5, bad="")
+    rule = VerdictRule("mass", 7.5, bad="", unsure=1.5)
     point = operating_point.OperatingPoint.of(operating_point.settings_of(trained))
-    operating_point.store(trained, point, chosen_on=(), rule=ChosenRule(rule, RuleChoice("mass", 7.5, bad="")))
+    operating_point.store(trained, point, chosen_on=(), rule=ChosenRule(rule, RuleChoice.of(rule)))
     request.addfinalizer(lambda: operating_point.restore(trained))
     exporter = inside(
         "export",
@@ -279,6 +279,7 @@ def test_point_rule_and_target_reach_the_export(trained, inside, tmp_path, reque
     assert load_settings(tmp_path / "out" / "model.json").thresholds == (0.97,) * len(before)
     assert load_settings(tmp_path / "out" / "model.json").verdict_rule == rule
     assert exporter.last.result["point"]["verdict_rule"]["mass"] == 7.5 and " 7.5 " in readme(tmp_path / "out")
+    assert "1.5 px²" in readme(tmp_path / "out")
     golden = json.loads((tmp_path / "out" / "golden" / "1.json").read_text("utf-8"))
     assert isinstance(golden["verdict"], str) and golden["verdict_reason"]["threshold"] == 7.5
     content = json.loads((tmp_path / "out" / latency.LATENCY_FILE).read_text("utf-8"))

@@ -13,6 +13,7 @@ import onnxruntime
 import paddle
 import pytest
 
+from workbench.inference.inspection_area import AreaPolygon, InspectionArea
 from workbench.inference.model_settings import ClassSettings, ModelSettings
 from workbench.inference.predictor import Predictor
 from workbench.inference.verdict_rule import RegionLimit, VerdictRule
@@ -49,6 +50,9 @@ VERDICTS = ModelSettings(
     temperature=1.7,
     unsure=0.2,
 )
+AREA = InspectionArea(
+    64, 64, (AreaPolygon(((8, 5), (60, 12.5), (40, 60))), AreaPolygon(((20, 20), (30, 20), (30, 30)), True))
+)
 CASES = {
     "one tile": (SEGMENTATION, {}, (64, 64)),
     "mirrored beyond its border": (SEGMENTATION, {}, (50, 61)),
@@ -57,6 +61,8 @@ CASES = {
     "half the size": (SEGMENTATION, {"scale": 0.5}, (200, 150)),
     "a quarter of the size": (SEGMENTATION, {"scale": 0.25}, (201, 151)),
     "16 bits, reduced": (SEGMENTATION, {"scale": 0.5, "full_scale": 65535, "low": 900, "high": 6e4}, (121, 99)),
+    "inspection area": (SEGMENTATION, {"areas": (AREA,)}, (120, 90)),
+    "verdict in an inspection area": (VERDICTS, {"areas": (AREA,)}, (200, 300)),
     "color": (SEGMENTATION, {"channels": 3, "mean": (0.4, 0.5, 0.3), "std": (0.1, 0.2, 0.1)}, (70, 70)),
     "verdict": (VERDICTS, {}, (64, 64)),
     "verdict of a larger image": (VERDICTS, {"mirrored": ("left_right",)}, (200, 300)),
@@ -271,7 +277,10 @@ def test_metadata_contain_the_verdict_rule():
     assert values["verdict_areas_px"] == "0\n600" and values["verdict_probabilities"] == "0\n0.9"
     assert values["verdict_border_px"] == "12" and "verdict_rule" in values["not_included"]
     with_score = dataclasses.replace(SEGMENTATION, verdict_rule=VerdictRule("mass", 13.289), anomaly_exponent=8)
-    with_score = dataclasses.replace(with_score, border_exponent=2)
+    assert facts(with_score)["verdict_unsure_score"] == ""
+    rule = VerdictRule("mass", 13.289, unsure=2.5)
+    with_score = dataclasses.replace(with_score, border_exponent=2, verdict_rule=rule)
     found = facts(with_score)
     assert found["verdict_rule"] == "mass" and found["verdict_anomaly_score"] == "13.289"
+    assert found["verdict_unsure_score"] == "2.5"
     assert (found["anomaly_exponent"], found["border_exponent"]) == ("8", "2") and found["verdict_areas_px"] == "0\n0"

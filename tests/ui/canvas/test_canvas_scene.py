@@ -14,6 +14,7 @@ from workbench.core.geometry.drawing import Paint, Rect, draw_segment
 from workbench.core.geometry.selection import Selection
 from workbench.core.images.display import Display, automatic
 from workbench.inference.io.opencv import cv2
+from workbench.ui.canvas.layers.canvas_layers import PredictionLayer, PredictionStyle
 from workbench.ui.canvas.layers.image_pyramid import IDS, RANKS, MaskPyramid, halvings
 from workbench.ui.canvas.layers.suggestion_layer import codes_of
 from workbench.ui.canvas.layers.view_state import Viewport
@@ -366,3 +367,34 @@ def test_drawn_part_equals_the_part_of_the_whole(selections, scale):
     top, left = part.y - rect.y, part.x - rect.x
     assert np.array_equal(cut, codes[top : top + part.height, left : left + part.width])
     assert codes_of([], [], scale, 1.0) == []
+
+
+def test_outlines_of_predictions_are_smoothed_on_the_screen_only():
+    mask = np.zeros((30, 40), np.uint8)
+    for row in range(12):
+        mask[4 + row, 2 : 3 + row] = 1  # its long side is a staircase
+    mask[25, 5:35], mask[4, 30] = 1, 2  # a thin line and a single pixel
+    before, style = mask.copy(), PredictionStyle()
+    style.mode = "filled"
+    layer, view = PredictionLayer(mask, style), Viewport(320, 240, 40, 30, scale=8.0)
+    layer.color({1: "#ff0000", 2: "#00ff00"})
+
+    def drawn(rect: Rect) -> np.ndarray:
+        image = layer.image(view, rect)
+        return np.frombuffer(image.constBits(), np.uint32).reshape(rect.height, rect.width).copy()
+
+    whole = Rect(0, 0, 320, 240)
+    smooth = drawn(whole)
+    style.exact = True
+    exact = drawn(whole)
+    style.exact = False
+    assert np.array_equal(exact > 0, np.kron(mask > 0, np.ones((8, 8))) > 0) and np.array_equal(mask, before)
+    stairs = slice(40, 120), slice(16, 110)
+    corners = [np.count_nonzero(cv2.Laplacian((image[stairs] > 0).astype(np.int16), -1)) for image in (smooth, exact)]
+    assert corners[0] < 0.8 * corners[1]  # the staircase has become a line
+    assert np.count_nonzero(smooth[stairs]) == pytest.approx(np.count_nonzero(exact[stairs]), rel=0.05)
+    assert smooth[200:208, 44:276].any(axis=0).all() and smooth[32:40, 240:248].any()
+    part = Rect(33, 21, 120, 95)
+    assert np.array_equal(drawn(part), smooth[part.slices])
+    view = Viewport(80, 60, 40, 30, scale=2.0)
+    assert np.array_equal(drawn(Rect(0, 0, 80, 60)) > 0, np.kron(mask > 0, np.ones((2, 2))) > 0)

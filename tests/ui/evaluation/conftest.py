@@ -31,3 +31,11 @@ def page(window, application, qtbot):
     with qtbot.waitSignals([evaluation.evaluated, evaluation.sweep_finished], timeout=20_000):
         QTest.keyClick(window.canvas, Qt.Key.Key_R, CONTROL_SHIFT)
     return window.evaluation.segmentation
+
+
+@pytest.fixture
+def verdicts(page, application, qtbot):
+    """The image verdicts of the evaluation, with a result."""
+    verdicts = application.services.evaluation.verdicts
+    qtbot.waitUntil(lambda: verdicts.result is not None)
+    return verdicts

@@ -13,3 +13,9 @@ def open_project(application, run, qtbot):
         session.open_project(run.project_root)
     qtbot.waitUntil(lambda: bool(application.services.run_list.usable()), timeout=20_000)
     return application.window
+
+
+def choose_rule(panel, by: str) -> None:
+    """Choose a kind of verdict rule in its panel."""
+    panel.rule.setCurrentIndex(panel.rule.findData(by))
+    panel.rule.activated.emit(panel.rule.currentIndex())

@@ -6,29 +6,18 @@ import pytest
 from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
 
+from tests.ui.evaluation.evaluation_windows import choose_rule
 from workbench.core.evaluation import operating_point
 from workbench.core.evaluation.verdict_rules import RuleChoice
 from workbench.inference.verdict_rule import RegionLimit
 from workbench.ui.evaluation.region_limits import RegionLimits
 
 
-def choose(panel, by):
-    panel.rule.setCurrentIndex(panel.rule.findData(by))
-    panel.rule.activated.emit(panel.rule.currentIndex())
-
-
-@pytest.fixture
-def verdicts(page, application, qtbot):
-    verdicts = application.services.evaluation.verdicts
-    qtbot.waitUntil(lambda: verdicts.result is not None)
-    return verdicts
-
-
 def test_budget_shows_results_with_limits_and_is_stored(page, verdicts, run, qtbot):
     panel = page.verdict
     assert panel.choice is None and panel.caught.isHidden() and not panel.ranking.isHidden()
     assert panel.ranking.text().startswith("AUROC of the anomaly score: ")
-    choose(panel, "budget")
+    choose_rule(panel, "budget")
     panel.values["budget"].setValue(20)
     qtbot.waitUntil(lambda: verdicts.result is not None and verdicts.choice == RuleChoice("budget", 20.0))
     assert panel.caught.text().startswith("Defective images rejected: ") and "of 2" in panel.false.text()
@@ -44,12 +33,12 @@ def test_budget_shows_results_with_limits_and_is_stored(page, verdicts, run, qtb
 def test_fields_of_the_chosen_rule_are_shown(page, verdicts):
     panel = page.verdict
     for by in ("budget", "cost", "mass"):
-        choose(panel, by)
+        choose_rule(panel, by)
         assert [name for name, box in panel.values.items() if not box.isHidden()] == [by]
         assert panel.limits.isHidden() and not panel.bad.isHidden()
-    choose(panel, "region")
+    choose_rule(panel, "region")
     assert all(box.isHidden() for box in panel.values.values()) and not panel.limits.isHidden()
-    choose(panel, "")
+    choose_rule(panel, "")
     assert panel.bad.isHidden() and panel.limits.isHidden()
 
 
@@ -69,7 +58,7 @@ def test_ignored_border_is_evaluated_and_stored(page, verdicts, application, run
 
 def test_rule_by_region_needs_a_limit(page, verdicts, qtbot):
     panel = page.verdict
-    choose(panel, "region")
+    choose_rule(panel, "region")
     panel.bad.setCurrentIndex(panel.bad.findData(""))
     assert verdicts.choice is None and panel.rule.currentData() == "region"
     panel.limits.rows[1][0].setValue(30)
@@ -80,18 +69,18 @@ def test_rule_by_region_needs_a_limit(page, verdicts, qtbot):
 
 
 def test_stored_rule_is_shown_when_the_run_is_opened_again(page, verdicts, application, run, qtbot):
-    choose(page.verdict, "mass")
+    choose_rule(page.verdict, "mass")
     page.verdict.values["mass"].setValue(42)
     qtbot.waitUntil(lambda: verdicts.result is not None and verdicts.result.rule is not None)
     application.services.evaluation.store()
-    choose(page.verdict, "")
+    choose_rule(page.verdict, "")
     with qtbot.waitSignal(application.services.evaluation.evaluated):
         application.services.evaluation.open(run, "val")
     assert page.verdict.choice == RuleChoice("mass", 42.0)
 
 
 def test_curve_shows_the_rule(page, verdicts, qtbot):
-    choose(page.verdict, "cost")
+    choose_rule(page.verdict, "cost")
     qtbot.waitUntil(lambda: verdicts.result is not None and verdicts.result.rule is not None)
     point = page.verdict.plot._point.getData()
     rule = verdicts.result.rule
@@ -116,7 +105,7 @@ def test_panel_is_not_wider_than_its_column(page, verdicts, qtbot):
     """A region rule in mm² with a long class name must not push the other fields out of view."""
     panel = page.verdict
     panel.show_classes({1: ("an unusually long name of a class", "#ff0000")}, 50.0)
-    choose(panel, "region")
+    choose_rule(panel, "region")
     panel.limits.rows[1][0].setValue(1.5)
     qtbot.waitUntil(lambda: verdicts.result is not None and verdicts.result.rule is not None)
     column = panel.parentWidget()

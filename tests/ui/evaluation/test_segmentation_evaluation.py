@@ -23,6 +23,7 @@ def choose_tab(page, name):
 
 
 def test_page_of_an_evaluation(window, page, application):
+    page.details.heading.setChecked(True)
     session, evaluation, plot = application.services.session, application.services.evaluation, page.curve
     assert window.center.in_evaluation and window.table["evaluation"].isChecked()
     assert not window.side.isVisible() and not window.images.isVisible() and not window.header.isVisible()
@@ -156,6 +157,7 @@ def test_click_drag_and_arrow_keys_on_curve_choose_threshold(window, page, appli
     qtbot.waitUntil(page.points.store.isEnabled, timeout=10_000)
     assert "\n" not in page.points.store.toolTip()
     # Threshold on the curve.
+    page.details.heading.setChecked(True)
     evaluation, plot = application.services.evaluation, page.curve
     curve = evaluation.sweep.curve(evaluation.point)
     steps = [i for i in range(len(curve.thresholds)) if curve.precision[i] == curve.precision[i]]

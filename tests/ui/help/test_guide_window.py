@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import pytest
-from PySide6.QtCore import QPoint, Qt
-from PySide6.QtGui import QDesktopServices, QTextCursor
+from PySide6.QtCore import QPoint, Qt, QUrl
+from PySide6.QtGui import QDesktopServices, QTextCursor, QTextDocument
 from PySide6.QtTest import QTest
 
 from workbench.ui.help.guide_window import GuideWindow, guide_pages
@@ -108,3 +108,23 @@ def test_languages():
     assert [page.path.name for page in english] == [page.path.name for page in chinese]
     assert chinese[0].title == "使用指南"
     assert guide_pages("fr") == english
+
+
+def test_images_fit_into_the_page(guide):
+    """An image of the guide is as wide as the window it shows, which is wider than the page."""
+    guide.open_page("first-project.md")
+    document = guide.browser.document()
+    names = [name for _, name in images_of(document)]
+    for name in names:
+        image = document.resource(QTextDocument.ResourceType.ImageResource, QUrl(name))
+        assert 400 < image.width() <= guide.browser.viewport().width()
+
+
+def images_of(document):
+    block = document.begin()
+    while block.isValid():
+        for fragment in block:
+            form = fragment.fragment().charFormat()
+            if form.isImageFormat():
+                yield block, form.toImageFormat().name()
+        block = block.next()

@@ -7,7 +7,7 @@ import pytest
 from PySide6.QtCore import QPoint, QStringListModel, Qt
 from PySide6.QtGui import QFont, QFontMetrics
 from PySide6.QtTest import QTest
-from PySide6.QtWidgets import QLineEdit, QListView, QSlider
+from PySide6.QtWidgets import QApplication, QLineEdit, QListView, QPushButton, QSlider
 
 from tests.core.images.jpeg_files import jpeg_with_wrong_size
 from tests.ui.images.list_projects import CountedList, HundredThousand
@@ -366,3 +366,47 @@ def test_image_that_failed_to_open_is_marked_as_unreadable(opened, root, qtbot):
             opened.window.table["next_broken"].trigger()
         found.add(session.key)
     assert found == broken
+
+
+def test_blue_button_and_a_click_in_a_list_give_the_keyboard_to_the_canvas(driver):
+    window, view = driver.window, driver.window.images.view
+    driver.open("lot0/p000.png")
+    driver.qtbot.waitUntil(window.stage_bar.next.isEnabled)
+    window.images.search.setFocus()
+    QTest.mouseClick(window.stage_bar.next, Qt.MouseButton.LeftButton)  # good images are marked on their thumbnails
+    assert window.images.thumbnail_view.isAncestorOf(QApplication.focusWidget())
+    window.images.filters.thumbnails.click()
+    for clicked in (view, window.classes.view):
+        clicked.setFocus()
+        place = clicked.visualRect(clicked.model().index(1, 0)).center()
+        QTest.mouseClick(clicked.viewport(), Qt.MouseButton.LeftButton, pos=place)
+        assert driver.canvas.hasFocus()
+    view.setFocus()
+    row = view.currentIndex().row()
+    QTest.keyClick(view, Qt.Key.Key_Down)
+    assert view.hasFocus() and view.currentIndex().row() == row + 1
+
+
+def test_step_that_cannot_go_gives_the_reason_and_offers_all_images(driver):
+    window, session, search = driver.window, driver.session, driver.window.images.search
+    driver.open("lot0/p000.png")
+    search.setText("p00")
+    window.images._filter_timer.timeout.emit()
+    window.table["next_open"].trigger()
+    [message] = window.messages.shown
+    assert message.text == "No listed image is left to mark as done." and "hidden by the search" in message.advice
+    assert session.key == "lot0/p000.png"
+    [button] = [button for button in message.findChildren(QPushButton) if button.text() == "Show all images"]
+    button.click()
+    assert search.text() == "" and window.images.model.rowCount() == len(session.keys)
+    window.table["next_open"].trigger()
+    driver.qtbot.waitUntil(lambda: session.key == "lot1/new.png")
+
+
+def test_escape_clears_the_search(driver):
+    search = driver.window.images.search
+    search.setText("p001")
+    search.setFocus()
+    QTest.keyClicks(search, "x")
+    QTest.keyClick(search, Qt.Key.Key_Escape)
+    assert search.text() == "" and driver.canvas.hasFocus()

@@ -5,16 +5,18 @@ from __future__ import annotations
 import json
 import shutil
 import threading
+from pathlib import Path
 
 import numpy as np
 import pytest
-from PySide6.QtCore import Qt
+from PySide6.QtCore import QPoint, Qt
 from PySide6.QtTest import QTest
 
 from tests.inference.conftest import gray_export, limited_export, spotted, unlike_images, verdict_export
 from workbench.inference.io.image_io import write_png
 from workbench.session import folder_prediction
 from workbench.ui.predictions.predict_folder_dialog import PredictFolderDialog
+from workbench.ui.text import formatting
 from workbench.ui.widgets.dialogs import Question
 
 __all__ = ["gray_export", "limited_export", "unlike_images", "verdict_export"]
@@ -76,14 +78,34 @@ def test_folder_is_predicted_while_window_stays_usable(dialog, gray_export, imag
         assert dialog.job.running and dialog.start_button.text() == "Stop" and not dialog.model.isEnabled()
     assert column_texts(dialog, 0) == ["0.png", "1.png", "2.png", "3.png", "4.png", "broken.png"]
     entries = json.loads((out / "results.json").read_text("utf-8"))["pictures"]
-    counts = [f"{len(entry['regions'])} regions" for entry in entries]
-    assert column_texts(dialog, 1)[:5] == [
-        {"0 regions": "–", "1 regions": "1 region"}.get(text, text) for text in counts
+    regions = [entry["regions"] for entry in entries]
+    assert column_texts(dialog, 1)[:5] == ["NG" if found else "OK" for found in regions]  # a model without a rule
+    assert column_texts(dialog, 2)[:5] == [
+        ", ".join(dict.fromkeys(r["class_name"] for r in found)) for found in regions
     ]
+    assert column_texts(dialog, 3)[:5] == [str(len(found)) if found else "" for found in regions]
+    largest = max((region for found in regions for region in found), key=lambda region: region["area"])
+    area = formatting.region_area(largest["area"], largest["area_um2"])
+    summary = f"NG {sum(map(bool, regions))} of 5, largest {area}, {largest['class_name']}. "
+    assert dialog.status.text().startswith(summary)
+    click_on_heading(dialog, 4)  # the smallest first
+    click_on_heading(dialog, 4)
+    assert dialog.table.model().index(0, 0).data() == entry_with(entries, largest)
+    assert dialog.results.rows[0].path.name == "0.png" and dialog.table.currentIndex().isValid()
     assert column_texts(dialog, 1)[5].startswith("Skipped: the file is incomplete")
     assert "5 images done, 1 skipped" in dialog.status.text() and dialog.show_results.isVisible()
     assert dialog.start_button.text() == "Predict" and dialog.start_button.objectName() == "primary"
     qtbot.waitUntil(lambda: not dialog.preview.pixmap().isNull(), timeout=LONG)  # the first row's overlay
+
+
+def click_on_heading(dialog, column: int) -> None:
+    header = dialog.table.horizontalHeader()
+    x = header.sectionViewportPosition(column) + header.sectionSize(column) // 2
+    QTest.mouseClick(header.viewport(), Qt.MouseButton.LeftButton, pos=QPoint(x, header.height() // 2))
+
+
+def entry_with(entries, region) -> str:
+    return Path(next(entry["path"] for entry in entries if region in entry["regions"])).name
 
 
 def test_unlike_images_are_named_with_their_reasons(dialog, limited_export, unlike_images, tmp_path, qtbot):
@@ -91,7 +113,7 @@ def test_unlike_images_are_named_with_their_reasons(dialog, limited_export, unli
     with qtbot.waitSignal(dialog.job.ended, timeout=LONG):
         click(dialog.start_button)
     shown = dict(zip(column_texts(dialog, 0), column_texts(dialog, 1)))
-    assert shown["black.png"] == "unsure: every pixel has the value 0" and shown["good.png"] == "–"
+    assert shown["black.png"] == "unsure: every pixel has the value 0" and shown["good.png"] == "OK"
     assert dialog.status.text().endswith("3 images are unlike the training images.")
     row = column_texts(dialog, 0).index("good-12.png")
     assert dialog.results.index(row, 1).data(Qt.ItemDataRole.ToolTipRole).startswith("12-bit values are scaled")

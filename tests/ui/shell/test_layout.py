@@ -35,6 +35,13 @@ def application(qapp, qtbot, request):
     QSettings().clear()
 
 
+def overlaps(window) -> list[str]:
+    """Return the panels beside each other of which one covers the other."""
+    panels = [panel for panel in (window.images, window.center.parentWidget(), window.side) if panel.isVisible()]
+    areas = [QRect(panel.mapTo(window, QPoint()), panel.size()) for panel in panels]
+    return [f"{a} covers {b}" for a, b in zip(areas, areas[1:], strict=False) if a.intersects(b)]
+
+
 def at_each_size(application, sizes: Sequence[tuple[int, int]] = SIZES) -> dict[tuple[int, int], list[str]]:
     """Return the controls that are cut, by size of the window."""
     window, result = application.window, {}
@@ -43,7 +50,7 @@ def at_each_size(application, sizes: Sequence[tuple[int, int]] = SIZES) -> dict[
         rounds = layout_rounds(window)
         assert rounds < MOST_ROUNDS, "each layout requests another one, so that the idle window uses a whole core"
         assert (window.width(), window.height()) == size, "the content forces another size"
-        result[size] = cut(window)
+        result[size] = cut(window) + overlaps(window)
     return {size: found for size, found in result.items() if found}
 
 

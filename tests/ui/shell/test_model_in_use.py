@@ -116,6 +116,15 @@ def test_new_model_is_offered_with_the_paired_difference(window, application, ru
     assert run_list.chosen.name == second.name and not any("Difference" in text for text in messages.texts)
 
 
+def test_added_model_is_offered_while_another_one_is_chosen(window, application, runs, qtbot):
+    first, second = runs
+    application.services.run_list.choose(first)
+    application.services.adoption.adopted.emit(second)
+    qtbot.waitUntil(lambda: window.model_offer.offered is not None, timeout=10_000)
+    assert window.model_offer.offered.name == second.name and application.services.run_list.in_use.name == first.name
+    assert any("UNet 11-21 09:00 is ready" in text for text in window.messages.texts)
+
+
 def test_worse_model_is_offered_while_the_choice_is_automatic(window, application, runs, qtbot):
     finish_training(application, runs[1], qtbot)
     assert any("is better on the validation images (Dice" in text for text in window.messages.texts)

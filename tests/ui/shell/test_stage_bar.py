@@ -195,25 +195,33 @@ def status_of(driver, key: str) -> str:
     return annotation.load_note(driver.session.project, key).status
 
 
-def test_training_panel_opens_for_a_training_and_folds_with_the_next_image(driver, qtbot):
-    panel, training = driver.window.training, driver.services.training
+def test_a_training_is_one_line_until_its_curves_are_requested(driver, qtbot):
+    panel, training, canvas = driver.window.training, driver.services.training, driver.canvas
     driver.open(FIRST)
     assert not panel.body.isVisible() and panel.controls.button.isVisible() and panel.runs is not None
-    folded = panel.height()
+    idle, folded = canvas.height(), panel.height()
     training.preparing = True
     training.state_changed.emit()
+    qtbot.wait(50)
+    assert not panel.body.isVisible() and (canvas.height(), panel.height()) == (idle, folded)
+    driver.window.stage_bar.stages["train"].click()
     assert panel.body.isVisible()
     driver.open(NEW)
-    assert panel.body.isVisible()
-    training.preparing = False
-    training.state_changed.emit()
-    assert panel.body.isVisible()  # the result stays until the next image
-    driver.open(FIRST)
-    assert not panel.body.isVisible()
-    qtbot.waitUntil(lambda: panel.height() == folded)
-    panel.heading.click()  # opened by the user: it stays
-    driver.open(NEW)
-    assert panel.body.isVisible()
+    assert panel.body.isVisible()  # opened by the user: it stays
+
+
+@pytest.mark.parametrize("height", [768, 600])
+def test_the_open_training_panel_leaves_most_of_the_canvas(style_sheet, driver, qtbot, height):
+    window = driver.window
+    window.resize(1366, height)
+    qtbot.wait(50)
+    idle = driver.canvas.height()
+    window.training.heading.setChecked(True)
+    qtbot.waitUntil(lambda: window.training.height() > 100)
+    assert driver.canvas.height() >= 0.6 * idle
+    window.workspace.moveSplitter(100, 1)  # dragged to the top
+    qtbot.waitUntil(lambda: driver.canvas.height() >= 0.6 * idle)
+    assert window.training.height() > 100
 
 
 def test_height_of_the_training_panel_is_restored(style_sheet, driver, qtbot):
@@ -240,12 +248,32 @@ def test_messages_are_closed_by_escape_and_fade(driver, qtbot, monkeypatch):
         assert messages.texts == texts
     # Information fades, progress does not.
     monkeypatch.setattr("workbench.ui.widgets.message_bar._TIMEOUT", 10)
+    monkeypatch.setattr("workbench.ui.widgets.message_bar._BUTTON_TIMEOUT", 20)
     monkeypatch.setattr("workbench.ui.widgets.message_bar._FADE", 10)
     messages.show_message("info", "progress", sticky=True)
     messages.show_message("info", "short")
     messages.show_message("problem", "stays")
     qtbot.waitUntil(lambda: "short" not in messages.texts)
     assert messages.texts == ["lasting", "progress", "stays"]
+    messages.clear()
+    messages.show_message("success", "with a button", button="Undo", callback=messages.clear)
+    qtbot.waitUntil(lambda: not messages.texts)
+
+
+def test_short_messages_are_small_at_the_lower_left_one_at_a_time(style_sheet, driver, qtbot):
+    messages, canvas = driver.window.messages, driver.window.canvas
+    messages.show_message("problem", "error")
+    for number in range(3):
+        messages.show_message("info", f"text {number}", topic=f"topic {number}")
+        messages.show_message("success", f"done {number}", button="Undo", callback=messages.clear)
+    assert messages.texts == ["error", "done 2"]
+    intervals = [message._timer and message._timer.interval() for message in messages.shown]
+    messages.show_message("info", "no button")
+    assert [*intervals, messages.shown[-1]._timer.interval()] == [None, 9000, 4000]
+    messages.show_message("info", "offer", lasting=True)
+    assert messages.texts == ["error", "no button", "offer"] and messages.shown[-1]._timer is None
+    corner = canvas.mapTo(messages.parentWidget(), QPoint(0, canvas.height()))
+    assert messages.width() <= 440 and messages.x() - corner.x() == corner.y() - messages.geometry().bottom() - 1 == 10
 
 
 def test_progress_of_a_closed_project_is_not_shown(opened):

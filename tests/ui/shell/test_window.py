@@ -65,6 +65,24 @@ def test_language_change_rebuilds_the_window(opened, qtbot, monkeypatch):
     assert opened.window.training.controls.button.text() == "Train"
 
 
+@pytest.mark.parametrize("page", ["thumbnails", "evaluation"])
+def test_language_change_keeps_page_and_lists(opened, qtbot, page):
+    old, filters = opened.window, opened.window.images.filters
+    old.images.search.setText("lot1")
+    filters.sort.setCurrentIndex(2)
+    filters.descending.setChecked(True)
+    old.training.heading.setChecked(True)
+    old.table[page].trigger()
+    listed = old.images.model.keys
+    old.table["language_zh_CN"].trigger()
+    qtbot.waitUntil(lambda: opened.window is not old)
+    new = opened.window
+    qtbot.waitUntil(lambda: new.images.model.keys == listed)
+    assert (new.images.filters.sort.currentIndex(), new.images.filters.descending.isChecked()) == (2, True)
+    assert (new.images.browsing, new.center.in_evaluation) == (page == "thumbnails", page == "evaluation")
+    assert new.images.thumbnail_view.isVisible() == (page == "thumbnails")
+
+
 @pytest.mark.parametrize("name", NAMES)
 def test_themes_load_with_sufficient_contrast(style_sheet, application, qapp, name):
     application.window.table[f"theme_{name}"].trigger()

@@ -104,6 +104,15 @@ def opened(application, root, qtbot):
     return application
 
 
+def test_suggestions_of_the_open_image_are_listed_after_a_change_of_the_language(user, opened, qtbot):
+    old = opened.window
+    old.table["language_zh_CN"].trigger()
+    qtbot.waitUntil(lambda: opened.window is not old)
+    new = opened.window
+    assert len(new.canvas.suggestions.suggestions) == 5
+    qtbot.waitUntil(new.suggestions_panel.isVisible)
+
+
 def test_space_box_and_command_accept_suggestions(user):
     # Space accepts the suggestion under the pointer.
     assert not user.session.mask.any()

@@ -47,7 +47,7 @@ TEXTS = [
     ),
     (HealthFinding("level", "info", {"seconds": 40.0, "score": 0.7, "over": False}), "since second 40"),
     (HealthFinding("improving", "good", {"score": 0.71, "seconds": 1.0, "over": False}), "Training is improving."),
-    (HealthFinding("improving", "good", {"score": 0.71, "seconds": 1.0, "over": True}), "Train longer"),
+    (HealthFinding("improving", "good", {"score": 0.71, "seconds": 1.0, "over": True}), "longer training may be"),
     (HealthFinding("learning", "good", {"first": 1.4, "now": 0.6}), "fell from 1.40 to 0.60"),
     (HealthFinding("learning", "good", {"first": 0.6, "now": 1.4}), "first training steps"),
     (

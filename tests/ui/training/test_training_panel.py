@@ -57,7 +57,9 @@ def test_running_training_shows_status_text(opened, qtbot):
     training, panel = opened.services.training, opened.window.training
     live(opened)
     training.state_changed.emit()
-    assert panel.controls.button.text() == "Stop and keep best model" and not panel.controls.minutes.isEnabled()
+    controls = panel.controls
+    assert controls.button.text() == "Stop and keep best model" and controls.button.objectName() == ""  # no alarm color
+    assert not any(widget.isVisible() for widget in (controls.minutes, controls.unet, controls.settings))
     training.reported.emit(STARTED)
     qtbot.waitUntil(lambda: "3 training images, 1 validation image." in panel.view.status.full_text, timeout=2000)
     for event in steps(30, data_wait=0.62):
@@ -68,13 +70,22 @@ def test_running_training_shows_status_text(opened, qtbot):
     assert legend["images_per_second"].text(1) == "120" and legend["data_wait"].text(1) == "62%"
     training.reported.emit(Evaluated(step=30, time=3, metrics=METRICS, score=0.81, best=True))
     assert "11 of 12" in panel.view.result.full_text
+    assert panel.view.sparkline.isVisible() and not panel.body.isVisible()
+    qtbot.waitUntil(lambda: "0.81" in panel.view.sparkline.toolTip(), timeout=2000)
+    sentence = panel.view.sentence
+    assert sentence.isVisible() and sentence.full_text and panel.view.status.full_text.startswith(sentence.full_text)
     training.reported.emit(Trouble(what=Message("training.diverged", n=7), done=Message("training.rolled_back", n=3)))
     assert any("diverged" in text for text in opened.window.messages.texts)
     without_trainer(opened)
     training.ended.emit(Finished(why="stopped", time=3))
     assert "Stopped. The best" in panel.view.status.full_text and not opened.window.messages.texts
+    assert sentence.full_text
     training.state_changed.emit()
-    assert panel.controls.button.text() == "Train"
+    assert (
+        panel.controls.button.text() == "Train"
+        and controls.minutes.isVisible()
+        and not panel.view.sparkline.isVisible()
+    )
 
 
 def test_system_stats_use_time_axis_of_run(opened, qtbot):

@@ -207,22 +207,29 @@ def is_local(bound: socket.socket) -> bool:
     return ipaddress.ip_address(bound.getsockname()[0].partition("%")[0]).is_loopback
 
 
-def max_connections(requested: int) -> int:
-    """Return the number of connections this process can have open, at most `requested`: each needs a file handle."""
+def max_connections(requested: int, *, shared: bool = False) -> int:
+    """Return the number of connections this process can have open, at most `requested`: each needs a file handle.
+
+    shared: see `Server`.
+    """
     try:
         import resource
-    except ImportError:  # Windows, where sockets are not counted among the files
-        return requested
+    except ImportError:  # Windows, where sockets are not counted among the files, but `select` takes 512 of them
+        return min(requested, 512 - _SPARE_HANDLES) if shared else requested
     soft = resource.getrlimit(resource.RLIMIT_NOFILE)[0]
     if soft == resource.RLIM_INFINITY:
         return requested
     return max(1, min(requested, soft - psutil.Process().num_fds() - _SPARE_HANDLES))
 
 
+# Ctrl+C, and on Windows Ctrl+Break, with which service managers stop a program.
+INTERRUPTS = tuple(getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGBREAK") if hasattr(signal, name))
+
+
 class Server(uvicorn.Server):
     """Uvicorn server. on_listening: called once requests are accepted. interrupts: signals that stop the server.
 
-    A second SIGINT stops without grace.
+    shared: other processes accept connections of the same socket. A second SIGINT stops without grace.
     """
 
     def __init__(
@@ -230,12 +237,16 @@ class Server(uvicorn.Server):
         app: Starlette,
         limits: Limits,
         on_listening: Callable[[], None],
-        interrupts: tuple[signal.Signals, ...] = (signal.SIGINT, signal.SIGTERM),
+        interrupts: tuple[signal.Signals, ...] = INTERRUPTS,
+        *,
+        shared: bool = False,
     ) -> None:
-        limits = dataclasses.replace(limits, connections=max_connections(limits.connections))
+        limits = dataclasses.replace(limits, connections=max_connections(limits.connections, shared=shared))
         config = uvicorn.Config(
             app,
             loop="auto",  # uvloop where it is installed
+            # From two on, Uvicorn takes a loop on Windows that does not register the socket with a completion port.
+            workers=2 if shared else 1,
             http=cast("type[asyncio.Protocol]", connection_factory(limits)),
             ws="none",
             lifespan="on",

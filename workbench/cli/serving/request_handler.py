@@ -28,7 +28,7 @@ from workbench.inference.io.image_io import ReadError, decode_image
 from workbench.inference.model_settings import ModelSettings
 from workbench.inference.predictor import Engine, Prediction, PredictionCancelled, Predictor
 
-FIELDS = ("image", "picture")
+FIELDS = ("image", "file", "picture")
 # Media types of readable images. A request may also have a media type that is no image type.
 IMAGE_TYPES = (
     *("image/bmp", "image/jp2", "image/jpeg", "image/png", "image/tiff", "image/webp"),

@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from workbench.cli.serving.http_app import create_application
-from workbench.cli.serving.http_server import Server, announce
+from workbench.cli.serving.http_server import INTERRUPTS, Server, announce
 from workbench.cli.serving.responses import WIDTH, Counters, Limits
 from workbench.cli.sinks.result_outputs import ServeOutputs, SinkPlan
 from workbench.core.runs.launch import SAFE_PATH, is_frozen
@@ -80,15 +80,14 @@ def serve_alone(plan: ServerPlan, predictor: Predictor, bound: socket.socket, on
 
 
 def serve_with_workers(plan: ServerPlan, bound: socket.socket, on_listening: Callable[[], None]) -> None:
-    """Serve in plan.workers processes until SIGINT or SIGTERM. on_listening: called once all processes accept requests.
+    """Serve in plan.workers processes until one of INTERRUPTS. on_listening: called once all processes accept requests.
 
     Raises WorkersFailed.
     """
     os.environ.setdefault("PYTHONSAFEPATH", "1")  # the processes import nothing from the current folder
     cells = _SPAWN.RawArray("d", WIDTH * plan.workers)
     stopping = threading.Event()
-    signals = (signal.SIGINT, signal.SIGTERM)
-    previous = {kind: signal.signal(kind, lambda *_: stopping.set()) for kind in signals}
+    previous = {kind: signal.signal(kind, lambda *_: stopping.set()) for kind in INTERRUPTS}
     workers: list[_Worker] = []
     try:
         workers += [_Worker(plan, bound, cells, row) for row in range(plan.workers)]
@@ -155,11 +154,13 @@ class _Worker:
 
 def _work(plan: ServerPlan, bound: socket.socket, cells: Any, row: int, pipe: Connection) -> None:
     """Run one server process until it is ordered to stop or the first process has ended."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C reaches all processes; the first one sends the order to stop
+    for kind in INTERRUPTS:
+        if kind != signal.SIGTERM:
+            signal.signal(kind, signal.SIG_IGN)  # the keys reach all processes; the first one sends the order to stop
     keep_freed_memory()
 
     def serve(app: Any) -> None:
-        server = Server(app, plan.limits, lambda: pipe.send("ready"), interrupts=(signal.SIGTERM,))
+        server = Server(app, plan.limits, lambda: pipe.send("ready"), interrupts=(signal.SIGTERM,), shared=True)
 
         def wait_for_stop() -> None:
             with contextlib.suppress(EOFError, OSError):

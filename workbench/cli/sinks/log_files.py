@@ -13,7 +13,7 @@ from typing import Any
 
 from workbench.cli.sinks.sink_base import Record, Sink, json_line
 from workbench.cli.verb_runner import WrongUse
-from workbench.inference.io.file_access import replace_path, sync
+from workbench.inference.io.file_access import open_file, replace_path, sync
 from workbench.inference.text_safety import csv_rows
 from workbench.inference.verdict_rule import unlike_text
 
@@ -76,7 +76,7 @@ class LogFile(Sink):
         line = self._line(record)
         self._path.parent.mkdir(parents=True, exist_ok=True)
         self._rotate(len(line))
-        with self._path.open("a+b", buffering=0) as file:
+        with open_file(self._path, "a+b", buffering=0) as file:
             start = file.seek(0, os.SEEK_END)
             if not start:
                 line = self._head() + line

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from workbench.cli.sinks.sink_base import ERROR, NG, OK, Record, Sink, json_line
-from workbench.inference.io.file_access import remove_file, sweep, write_atomic
+from workbench.inference.io.file_access import read_regular, remove_file, sweep, write_atomic
 
 _MIN_AGE = 60.0  # seconds after which another process has ended writing a marker, or was killed
 
@@ -71,7 +71,7 @@ class MarkerFiles(Sink):
 def _is_of_another(path: Path, record: Record) -> bool:
     """Return True if a marker exists, unless it is an earlier delivery of the same record."""
     try:
-        return record["id"].encode() not in path.read_bytes()
+        return record["id"].encode() not in read_regular(path)
     except FileNotFoundError:
         return False
 

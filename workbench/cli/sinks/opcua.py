@@ -12,13 +12,12 @@ from typing import TYPE_CHECKING, Any
 from workbench.cli.sinks.sink_base import OK, DeliveryFailed, Record, Sink, json_line
 from workbench.cli.verb_runner import WrongUse
 from workbench.core.problems import Problem
-from workbench.core.runs.pip_commands import pip_command
+from workbench.core.runs.pip_commands import pip_command, requirement
 
 if TYPE_CHECKING:
     from asyncua.sync import Client, SyncNode, ThreadLoop
 
 PASSWORD_VARIABLE = "WORKBENCH_OPCUA_PASSWORD"
-_REQUIREMENT = "asyncua>=1.1"
 _NODES = "ns=2;s=Workbench."
 _TIMEOUT = 5.0  # seconds
 _COUNTER = "Counter"
@@ -66,7 +65,7 @@ def configure(options: argparse.Namespace) -> OpcuaVariables | None:
     if security is not None and security.count(",") not in (3, 4):
         raise WrongUse("--opcua-security needs POLICY,MODE,CERTIFICATE,KEY")
     if find_spec("asyncua") is None:
-        raise OpcuaMissing(command=pip_command(_REQUIREMENT))
+        raise OpcuaMissing(command=pip_command(requirement("asyncua")))
     password = os.environ.get(PASSWORD_VARIABLE)
     return OpcuaVariables(options.opcua, options.opcua_nodes or _NODES, user=user, password=password, security=security)
 

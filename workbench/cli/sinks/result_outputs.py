@@ -13,6 +13,7 @@ from workbench.cli.sinks import log_files, marker_files, opcua, tcp_line, webhoo
 from workbench.cli.sinks.delivery_queue import Counts, DeliveryQueue, Spool
 from workbench.cli.sinks.sink_base import Record, RecordMaker, Sink, image_key
 from workbench.cli.verb_runner import Console, WrongUse
+from workbench.core.plugins import plugins
 from workbench.core.text_patterns import counted
 from workbench.inference.batch.interrupts import GracefulInterrupt
 from workbench.inference.batch.results_folder import EntryCallback
@@ -27,6 +28,8 @@ SINKS = {
     marker_files: (marker_files.MarkerFiles.name,),
     opcua: (opcua.OpcuaVariables.name,),
 }
+_plugins = plugins("workbench.sinks", lambda plugin: plugin.NAMES and plugin.add_arguments and plugin.configure)
+SINKS |= {plugin: tuple(plugin.NAMES) for plugin in _plugins.values()}
 SINK_NAMES = tuple(name for names in SINKS.values() for name in names)
 _CAPACITY = 10_000
 _CLOSE_SECONDS = 5.0  # for the records that are waiting at the end

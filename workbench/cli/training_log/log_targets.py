@@ -12,7 +12,7 @@ from typing import Any, Protocol
 from workbench import __version__
 from workbench.cli.training_log.run_values import Scalar, Text, project_name
 from workbench.core.problems import Problem
-from workbench.core.runs.pip_commands import pip_command
+from workbench.core.runs.pip_commands import pip_command, requirement
 from workbench.core.runs.run import Run
 
 
@@ -200,25 +200,25 @@ def _quoted(text: str) -> str:
 class LogTarget:
     """Program for which a log is written.
 
-    module: library, as it is imported. requirement: package to install.
+    module: library, as it is imported. packages: that library and the program that shows the log.
     view: command that shows the log in {path}. remote: `out` may be the address of a server.
     """
 
     title: str
     writer: type[LogWriter]
     module: str
-    requirement: str
+    packages: tuple[str, ...]
     view: str
     remote: bool = False
 
 
 TARGETS: dict[str, LogTarget] = {
     "tensorboard": LogTarget(
-        "TensorBoard", TensorBoardLog, "tensorboardX", "tensorboardX>=2.6", 'tensorboard --logdir "{path}"'
+        "TensorBoard", TensorBoardLog, "tensorboardX", ("tensorboardX", "tensorboard"), 'tensorboard --logdir "{path}"'
     ),
-    "visualdl": LogTarget("VisualDL", VisualDLLog, "visualdl", "visualdl>=2.5", 'visualdl --logdir "{path}"'),
+    "visualdl": LogTarget("VisualDL", VisualDLLog, "visualdl", ("visualdl",), 'visualdl --logdir "{path}"'),
     "mlflow": LogTarget(
-        "MLflow", MlflowLog, "mlflow", "mlflow>=3", 'mlflow ui --backend-store-uri "{path}"', remote=True
+        "MLflow", MlflowLog, "mlflow", ("mlflow",), 'mlflow ui --backend-store-uri "{path}"', remote=True
     ),
 }
 
@@ -227,6 +227,6 @@ def open_log(name: str, run: Run, settings: dict[str, Any], out: str) -> LogWrit
     """Open the log of a run for a program of `TARGETS`. Raises LogLibraryMissing, LogNotWritten."""
     target = TARGETS[name]
     if find_spec(target.module) is None:
-        command = pip_command(target.requirement)
+        command = pip_command(*map(requirement, target.packages))
         raise LogLibraryMissing(library=target.module, title=target.title, command=command)
     return target.writer(run, settings, out)

@@ -76,6 +76,7 @@ def adopt(
             thresholds=(options.threshold,) * len(classes),
             min_area=(0,) * len(classes),
             um_per_pixel=project.file.um_per_pixel,
+            areas=tuple(project.file.inspection_areas),
             batch=max(1, _PIXELS_PER_BATCH // network.tile**2) if network.batch else 1,
             files={"onnx": NETWORK_FILE},
         )

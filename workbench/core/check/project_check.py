@@ -75,6 +75,9 @@ class Finding:
     other: str = ""
     name: str = ""
 
+    def __str__(self) -> str:
+        return f"{self.key}: {self.detail} ({kind_texts()[self.kind][0]})"
+
 
 @cache
 def kind_texts() -> dict[Kind, tuple[Message, Message]]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, get_args
 
@@ -11,9 +11,9 @@ import numpy as np
 
 from workbench.core import problems
 from workbench.core.images.image_files import image_size
-from workbench.core.project import annotation
+from workbench.core.project import annotation, label_transaction
 from workbench.core.project.project import DONT_CARE, NOT_LABELED, Project
-from workbench.core.runs.dataset import LabelKind, collect
+from workbench.core.runs.dataset import Item, LabelKind, Labels, collect, segmentation_item, verdict_item
 from workbench.core.runs.held_out import SPLITS
 from workbench.inference.components import measure
 from workbench.inference.io.opencv import cv2
@@ -54,7 +54,7 @@ class ClassStatistics:
     color: str
     images: int = 0
     pixels: int = 0
-    sizes: list[RegionSize] = field(default_factory=list)  # one per region
+    sizes: list[RegionSize] = field(default_factory=list, repr=False)  # one per region
     splits: dict[str, int] = field(default_factory=lambda: dict.fromkeys(SPLITS, 0))
 
     @property
@@ -83,7 +83,7 @@ class ProjectStatistics:
     sizes: dict[tuple[int, int], int] = field(default_factory=dict)
     splits: dict[str, dict[str, int]] = field(default_factory=dict)
     classes: list[ClassStatistics] = field(default_factory=list)
-    regions: list[RegionSize] = field(default_factory=list)
+    regions: list[RegionSize] = field(default_factory=list, repr=False)
     pixels: int = 0
     ignored: int = 0
     unlabeled: int = 0
@@ -105,27 +105,34 @@ def project_statistics(
     statuses = Counter({"new": 0, "started": 0, "done": 0})
     verdicts = Counter(dict.fromkeys(project.file.verdicts, 0))
     sizes: Counter[tuple[int, int]] = Counter()
+    saves = label_transaction.SaveRecords(project.root)
+    labels: dict[str, dict[str, tuple[annotation.Note, Item | None]]] = {model: {} for model in get_args(LabelKind)}
     for number, key in enumerate(keys, 1):
         if stopped():
             break
         try:
             size = image_size(project.image_path(key))
-            note = annotation.load_note(project, key)
-            mask = annotation.load_mask(project, key, size)
+            note = annotation.load_note(project, key, saves)
+            data = annotation.mask_content(project, key)
+            mask = None if data is None else annotation.load_mask(project, key, size, data=data)
         except (problems.Problem, OSError):
             result.broken += 1
         else:
             sizes[size] += 1
             statuses[note.status] += 1
             verdicts[note.verdict or ""] += 1
-            if mask is not None:
+            labels["unet"][key] = note, None
+            labels["resnet"][key] = note, verdict_item(key, note, size)
+            if mask is not None and data is not None:
                 _add_mask(result, by_id, key, mask)
+                mask = annotation.ignore_outside(project, key, mask)
+                labels["unet"][key] = note, segmentation_item(key, note, mask, data)
         if progress is not None:
             progress(number, len(keys))
     result.statuses, result.verdicts = dict(statuses), dict(verdicts)
     result.sizes = dict(sizes.most_common())
     if not stopped():
-        _add_splits(project, result, by_id)
+        _add_splits(project, result, by_id, labels)
     return result
 
 
@@ -151,11 +158,13 @@ def _add_mask(result: ProjectStatistics, by_id: dict[int, ClassStatistics], key:
         result.regions += entry.sizes[-len(measured.area) :]
 
 
-def _add_splits(project: Project, result: ProjectStatistics, by_id: dict[int, ClassStatistics]) -> None:
+def _add_splits(
+    project: Project, result: ProjectStatistics, by_id: dict[int, ClassStatistics], labels: Mapping[str, Labels]
+) -> None:
     """Add the splits of the next training of each model that can currently be trained."""
     for model in get_args(LabelKind):
         try:
-            dataset = collect(project, model)
+            dataset = collect(project, model, labels=labels[model])
         except problems.Problem:
             continue
         result.splits[model] = {split: len(dataset.of(split)) for split in SPLITS}

@@ -140,13 +140,13 @@ def metric_cells(metric: FigureDifference) -> list[str]:
 
 
 def _difference(metric: FigureDifference) -> str:
-    """Return the difference of both values, with its interval: of shares in percentage points."""
+    """Return the difference of both values, with its interval or why it has none: of shares in percentage points."""
     value, share = metric.difference, metric.figures[0].metric.unit == "share"
     if value is None:
         return NOTHING
     text = points_text(value) if share else signed(value, 2)
     if metric.edges is None:
-        return text
+        return Message("card.in_brackets", first=text, rest=Message("figure.no_interval", why=metric.interval))
     low, high = (signed(100 * edge, 0) if share else signed(edge, 2) for edge in metric.edges)
     return Message("compare.value", n=text, low=low, high=high)
 

@@ -33,7 +33,8 @@ def headlines(figures: Figures) -> list[Headline]:
     else:
         ids = ("recall", *(["recall_right_class"] if len(figures.classes) > 1 else []), "false_alarms", "dice")
         shown = [figures.get(id) for id in ids]
-    return [Headline(figure_texts.name(row), figure_texts.value(row), figure_texts.explanation(row)) for row in shown]
+    texts = figure_texts
+    return [Headline(texts.name(row), texts.headline(row), texts.explanation(row)) for row in shown]
 
 
 def split_name(split: str) -> str:

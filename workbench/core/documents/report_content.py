@@ -38,8 +38,7 @@ from workbench.core.evaluation import figure_texts
 from workbench.core.evaluation.confidence import MIN_OBSERVATIONS
 from workbench.core.evaluation.defect_crops import CropFrame, Cropper
 from workbench.core.evaluation.evaluation_comparison import ImagePair
-from workbench.core.evaluation.figure_texts import NOTHING
-from workbench.core.evaluation.figures import PAIR_METRICS, Figure
+from workbench.core.evaluation.figures import PAIR_METRICS
 from workbench.core.evaluation.gauge_study import GaugeStudy, cautions, load, rater_name
 from workbench.core.evaluation.intervals import MIN_PARTS, limits
 from workbench.core.evaluation.operating_point import OperatingPointOrigin
@@ -102,15 +101,8 @@ def figure_rows(study: GaugeStudy) -> list[list[str]]:
     """Return a row for each pair of compared verdicts: its name, then the figures with intervals."""
     rows: dict[str, list[str]] = {}
     for figure in study.figures:
-        rows.setdefault(figure.name, [figure.name]).append(_text(figure))
+        rows.setdefault(figure.name, [figure.name]).append(figure_texts.text(figure))
     return list(rows.values())
-
-
-def _text(figure: Figure) -> str:
-    if figure.value is None:
-        return Message("card.in_brackets", first=NOTHING, rest=Message("interval.one_verdict"))
-    shown = figure_texts.number(figure, figure.value)
-    return Message("card.in_brackets", first=shown, rest=figure_texts.detail(figure))
 
 
 MOST = 9  # images of each gallery

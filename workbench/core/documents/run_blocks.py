@@ -29,7 +29,7 @@ def operating_point_blocks(settings: ModelSettings) -> list[Block]:
         texts = [Message("card.point_verdicts", names=names, n=f"{settings.temperature:.3g}")]
         if settings.unsure:
             texts.append(Message("card.point_unsure", n=f"{settings.unsure:.0%}", name=UNSURE))
-        return [Paragraph(join("list.sentences", texts))]
+        return [Paragraph(join("list.sentences", texts)), *_areas(settings)]
     um = settings.um_per_pixel
     rows = []
     for entry, threshold, area in zip(settings.classes, settings.thresholds, settings.min_area):
@@ -42,7 +42,21 @@ def operating_point_blocks(settings: ModelSettings) -> list[Block]:
         Message("card.min_area"),
     ]
     border = [Paragraph(Message("card.border", n=settings.verdict_border))] if settings.verdict_border else []
-    return [Paragraph(Message("card.point_masks")), Table(head, rows), *border, *_verdict_rule(settings)]
+    return [
+        Paragraph(Message("card.point_masks")),
+        Table(head, rows),
+        *border,
+        *_areas(settings),
+        *_verdict_rule(settings),
+    ]
+
+
+def _areas(settings: ModelSettings) -> Iterator[Block]:
+    """Yield a sentence on each inspection area; nothing without one."""
+    for area in settings.areas:
+        share = f"{area.share:.0%}"
+        where = Message("card.area_of_folder", name=area.folder) if area.folder else Message("card.area_of_images")
+        yield Paragraph(Message("card.inspection_area", where=where, n=len(area.polygons), share=share))
 
 
 def _least_area(area: int, pixel: float) -> str:
@@ -59,8 +73,12 @@ def _verdict_rule(settings: ModelSettings) -> Iterator[Block]:
     bad = rule.bad or Message("card.rule_class")
     if rule.kind == "mass":
         yield Paragraph(Message("card.rule_mass", n=f"{rule.mass:g}", bad=bad, good=rule.good))
+    else:
+        yield Paragraph(Message("card.rule_region", bad=bad, good=rule.good))
+    if rule.unsure is not None:
+        yield Paragraph(Message("card.rule_unsure", n=f"{rule.unsure:g}", name=UNSURE))
+    if rule.kind == "mass":
         return
-    yield Paragraph(Message("card.rule_region", bad=bad, good=rule.good))
     names = {entry.id: entry.name for entry in settings.classes}
     head = [Message("card.class"), Message("card.rule_area"), Message("card.rule_probability")]
     rows = [

@@ -74,7 +74,7 @@ class Cropper:
         key = prediction.key
         if key not in self._read:
             image = to_display(read(self._project.image_path(key)))
-            truth = annotation.load_mask(self._project, key)
+            truth = annotation.load_truth(self._project, key)
             blank = np.zeros(image.shape[:2], np.uint8)
             self._read[key] = image, blank if truth is None else np.where(truth <= MAX_CLASS_ID, truth, 0)
             while len(self._read) > _CACHE_SIZE:

@@ -10,6 +10,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
+from workbench.core.evaluation import figure_texts
 from workbench.core.evaluation.expectation import Expectation, expectation_of
 from workbench.core.evaluation.figures import (
     Figure,
@@ -82,7 +83,7 @@ class ImagePair:
         return (first == 0) != (second == 0), abs(first - second), dice
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class EvaluationComparison:
     """Result. images: compared ones; left_out: images of the first evaluation that the second run was trained on, or
     did not evaluate. pairs: images that differ, the greatest difference first. expectations: stored with both runs.
@@ -94,6 +95,13 @@ class EvaluationComparison:
     metrics: tuple[FigureDifference, ...]
     pairs: tuple[ImagePair, ...]
     expectations: tuple[Expectation | None, Expectation | None] = (None, None)
+
+    def __repr__(self) -> str:
+        lines = [f"Comparison on {self.images} images of {self.parts} parts, {len(self.pairs)} with different errors"]
+        for metric in self.metrics:
+            first, second = (figure_texts.value(figure) for figure in metric.figures)
+            lines.append(f"  {figure_texts.name(metric.figures[0])}: {first}, then {second}: {metric.outcome}")
+        return "\n".join(lines)
 
 
 def compare_masks(first: MaskEvaluation, second: MaskEvaluation) -> EvaluationComparison:

@@ -11,7 +11,7 @@ from typing import Any
 
 from workbench.core.evaluation.figures import ANY, Figure, Figures, Scope
 from workbench.core.evaluation.intervals import Interval
-from workbench.core.messages import Message
+from workbench.core.messages import Message, recognize
 
 _PIXELS = {"pixel_precision": "precision", "pixel_recall": "recall"}  # keys in an object about pixels
 _OF_CLASS = {**_PIXELS, "recall": "recall_defects"}
@@ -27,8 +27,7 @@ def mask_report(figures: Figures, um: float | None = None) -> dict[str, Any]:
     for id, row in means.items():
         report |= {id: row.value, f"{id}_interval": row.edges, f"{id}_mean": row.value}
     for row in [*any_defect.values(), figures.get("false_alarm_images", "good")]:
-        key = row.id if row.id.endswith(("right_class", "images")) else f"{row.id}_any"
-        report |= {key: row.value, f"{key}_interval": row.edges, f"{key}_counted": [row.images, row.parts]}
+        report |= _entries(row.id if row.id.endswith(("right_class", "images")) else f"{row.id}_any", row)
     return report | {
         "any_defect": {_PIXELS.get(id, id): row.value for id, row in any_defect.items() if row.metric.unit == "ratio"},
         "per_class": {name: _class_report(figures, id) for id, name in figures.classes.items()},
@@ -53,6 +52,11 @@ def mask_report(figures: Figures, um: float | None = None) -> dict[str, Any]:
         "only_background": "only_background" in figures.alerts,
         "alerts": list(figures.alerts),
     }
+
+
+def _entries(key: str, row: Figure) -> dict[str, Any]:
+    entries = {key: row.value, f"{key}_interval": row.edges, f"{key}_counted": [row.images, row.parts]}
+    return entries | ({} if row.edges and not row.missing else {f"{key}_why": str(row.missing or row.interval)})
 
 
 def _class_report(figures: Figures, id: int) -> dict[str, Any]:
@@ -101,11 +105,8 @@ def verdict_report(figures: Figures) -> dict[str, Any]:
             per_class.setdefault(name, {}).update({key: row.value, f"{key}_interval": row.edges})
         per_class[name]["pictures"] = int(rows["verdict_recall"].total)
     return {
-        "accuracy": accuracy.value,
-        "accuracy_interval": accuracy.edges,
-        "macro_f1": f1.value,
-        "macro_f1_interval": f1.edges,
-        "macro_f1_counted": [f1.images, f1.parts],
+        **_entries("accuracy", accuracy),
+        **_entries("macro_f1", f1),
         "per_class": per_class,
         "confusion": {
             "names": names,
@@ -118,38 +119,42 @@ def verdict_report(figures: Figures) -> dict[str, Any]:
 
 def stored_figures(metrics: Mapping[str, Any]) -> list[Figure]:
     """Return the main figures in a report. Those that the report of an earlier version lacks are left out."""
+    images = metrics.get("pictures", 0)
     if "accuracy" in metrics:
-        right = round((metrics["accuracy"] or 0) * metrics.get("pictures", 0)), metrics.get("pictures", 0)
+        right = round((metrics["accuracy"] or 0) * images)
         return [
-            _stored(metrics, "accuracy", "any", metrics["accuracy"], metrics.get("accuracy_interval"), *right),
-            _stored(metrics, "f1", "mean", metrics.get("macro_f1"), metrics.get("macro_f1_interval"), key="macro_f1"),
+            _stored(metrics, "accuracy", "accuracy", hits=right, total=images),
+            _stored(metrics, "f1", "macro_f1", scope="mean"),
         ]
     regions, pixels = metrics.get("regions") or {}, metrics.get("any_defect") or metrics
     found, defects = regions.get("found", 0), regions.get("defects", 0)
-    rows = [_stored(metrics, "recall", "any", regions.get("recall"), regions.get("recall_interval"), found, defects)]
+    earlier = regions.get("recall"), regions.get("recall_interval")
+    rows = [_stored(metrics, "recall", "recall_any", *earlier, hits=found, total=defects)]
     if len(metrics.get("per_class") or ()) > 1 and "recall_right_class" in metrics:
-        value = metrics["recall_right_class"]
-        right = round((value or 0) * defects), defects
-        edges = metrics.get("recall_right_class_interval")
-        rows.append(_stored(metrics, "recall_right_class", "any", value, edges, *right))
-    alarms = regions.get("false_per_picture"), regions.get("false_interval"), regions.get("false", 0)
-    rows.append(_stored(metrics, "false_alarms", "any", *alarms, metrics.get("pictures", 0)))
-    for id in ("dice", "iou"):
-        rows.append(_stored(metrics, id, "any", pixels.get(id), metrics.get(f"{id}_any_interval"), key=f"{id}_any"))
-    return rows
+        right = round((metrics["recall_right_class"] or 0) * defects)
+        rows.append(_stored(metrics, "recall_right_class", "recall_right_class", hits=right, total=defects))
+    earlier = regions.get("false_per_picture"), regions.get("false_interval")
+    alarms = regions.get("false", 0)
+    rows.append(_stored(metrics, "false_alarms", "false_alarms_any", *earlier, hits=alarms, total=images))
+    return rows + [_stored(metrics, id, f"{id}_any", pixels.get(id)) for id in ("dice", "iou")]
 
 
 def _stored(
     metrics: Mapping[str, Any],
     id: str,
-    scope: Scope,
-    value: float | None,
-    edges: list[float] | None,
+    key: str,
+    value: float | None = None,
+    edges: list[float] | None = None,
+    *,
+    scope: Scope = "any",
     hits: float = 0,
     total: float = 0,
-    *,
-    key: str = "",
 ) -> Figure:
+    """Return a figure of a report. value, edges: of the report of an earlier version, which lacks the key."""
+    value, edges = metrics.get(key, value), metrics.get(f"{key}_interval", edges)
     images, parts = metrics.get(f"{key}_counted", (0, 0))
-    interval = Interval(edges[0], edges[1], "") if edges else Message("interval.not_stored")
-    return Figure(id, scope, ANY, "", value, hits, total, interval, images, parts)
+    why = recognize(metrics.get(f"{key}_why", ""))
+    why = why if isinstance(why, Message) else Message("interval.not_stored")
+    missing = value is None or (id == "false_alarms" and not metrics.get("good_pictures", 1))
+    interval = Interval(edges[0], edges[1], "") if edges else why
+    return Figure(id, scope, ANY, "", value, hits, total, interval, images, parts, why if missing else "")

@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from workbench.core.evaluation.figures import Alert, Figure, Scope
-from workbench.core.evaluation.stored_predictions import ImageCounts
+from workbench.core.evaluation.stored_predictions import ANY, ImageCounts
 from workbench.core.messages import Message, join
 
 NOTHING = "–"
+MIN_OVERLAP = 0.6  # Dice of an image; below it, a prediction that detects all defects is not without errors
+_SIMILAR = 0.1  # difference of the areas, as a share, up to which only the overlap is stated
 _ALERTS: Mapping[Alert, str] = {
     "only_background": "card.no_predictions",
     "everything": "report.everything_marked",
@@ -55,11 +57,16 @@ def number(figure: Figure, value: float | None, *, digits: int = 2) -> str:
 
 def value(figure: Figure, *, digits: int = 2) -> str:
     """Return the value; only its counts where these are too small for one number and have no interval."""
-    if figure.value is None:
+    if figure.missing or figure.value is None:
         return NOTHING
     if figure.digit:
         return number(figure, figure.value, digits=digits)
     return counts(figure) if figure.edges is None else between(figure, figure.edges)
+
+
+def headline(figure: Figure) -> str:
+    """Return the value as one of few large numbers."""
+    return Message("interval.not_measured") if figure.missing else value(figure)
 
 
 def counts(figure: Figure) -> str:
@@ -82,15 +89,15 @@ def between(figure: Figure, edges: Sequence[float]) -> str:
 
 def interval(figure: Figure) -> str:
     """Return the interval, or the reason why there is none."""
-    if figure.value is None:
-        return ""
     if figure.edges is not None:
         return Message("figure.interval", range=between(figure, figure.edges))
     return Message("figure.no_interval", why=figure.interval)
 
 
 def detail(figure: Figure) -> str:
-    """Return counts and interval, which explain the value."""
+    """Return counts and interval, which explain the value, or why it is not measured."""
+    if figure.missing:
+        return figure.missing
     return join("list.semicolon", [text for text in (counts(figure), interval(figure)) if text])
 
 
@@ -101,15 +108,16 @@ def explanation(figure: Figure) -> str:
 
 def text(figure: Figure, *, digits: int = 2) -> str:
     """Return value, interval and counts in one line, such as "86% (49–97%), 6 of 7"."""
-    shown = number(figure, figure.value, digits=digits)
-    if figure.value is None:
-        return shown
-    if figure.edges is not None:
-        shown = Message("card.metric", n=shown, low=number(figure, figure.edges[0]).removesuffix("%"),
-                        high=number(figure, figure.edges[1]))  # fmt: skip
-    elif not figure.digit:
-        return counts(figure)
-    return join("list.comma", [part for part in (shown, counts(figure)) if part])
+    if figure.missing:
+        return Message("card.in_brackets", first=NOTHING, rest=figure.missing)
+    if figure.edges is None:
+        shown = value(figure, digits=digits)
+        texts = [Message("card.in_brackets", first=shown, rest=interval(figure))]
+    else:
+        shown = number(figure, figure.value, digits=digits)
+        low, high = (number(figure, edge) for edge in figure.edges)
+        texts = [Message("card.metric", n=shown, low=low.removesuffix("%"), high=high)]
+    return join("list.comma", [*texts, *(text for text in [counts(figure)] if text and text != shown)])
 
 
 def alert(alert: Alert) -> str:
@@ -118,11 +126,27 @@ def alert(alert: Alert) -> str:
 
 
 def image_errors(counts: ImageCounts) -> str:
-    """Return the errors of an image, such as "1 missed defect, 2 false alarms"."""
+    """Return the errors of an image, such as "1 missed defect, 2 false alarms".
+
+    Without any, but with little overlap, it is how much too large or small the prediction is.
+    """
     numbers = {
         "report.image_missed": counts.missed,
         "report.image_confused": counts.confused,
         "report.image_false_alarms": counts.false,
     }
     texts = [Message(id, n=number) for id, number in numbers.items() if number]
-    return join("list.comma", texts) or Message("report.no_errors")
+    return join("list.comma", texts) or _overlap(counts) or Message("report.no_errors")
+
+
+def _overlap(counts: ImageCounts) -> str:
+    """Return what is wrong with the area of detected defects; "" if prediction and label overlap well enough."""
+    if counts.dice is None or counts.dice >= MIN_OVERLAP:
+        return ""
+    hit, false, missed = counts.pixels[ANY]
+    ratio = (hit + false) / (hit + missed)
+    if ratio >= 1 + _SIMILAR:
+        return Message("report.too_large", n=f"{100 * (ratio - 1):.0f}")
+    if ratio <= 1 - _SIMILAR:
+        return Message("report.too_small", n=f"{100 * (1 - ratio):.0f}")
+    return Message("report.little_overlap", n=f"{counts.dice:.2f}")

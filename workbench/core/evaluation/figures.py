@@ -13,6 +13,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any, Literal
 
 import numpy as np
@@ -170,6 +171,7 @@ class Figure:
     hits, total: the sums of which the value is the ratio; of a mean of classes the value and the number of classes.
     interval: 95 %, or the reason why there is none.
     images, parts: number of those that have something to count; 0 without a value.
+    missing: the reason why it is not measured; "" if it is.
     """
 
     id: str
@@ -182,6 +184,7 @@ class Figure:
     interval: Interval | Message
     images: int
     parts: int
+    missing: str = ""
 
     @property
     def metric(self) -> Metric:
@@ -210,7 +213,7 @@ class Figure:
             "unit": self.metric.unit,
             "interval": self.edges,
             "method": known and known.method,
-            "why": None if known else str(self.interval),
+            "why": None if known else str(self.missing or self.interval),
             "counted": counted,
         }
 
@@ -285,6 +288,11 @@ class _Table:
     images: Sequence[Any]
     parts: Sequence[str]
 
+    @cached_property
+    def good(self) -> bool:
+        """True if an image is known to have no defect."""
+        return any(image.is_good for image in self.images)
+
     def figure(
         self,
         metric: Metric,
@@ -310,7 +318,13 @@ class _Table:
         images, parts = (
             0 if value is None else int(np.count_nonzero(each.any(axis=(1, 2)))) for each in (values, by_part)
         )
-        return Figure(metric.id, scope, of, name, value, hits, total, _interval(metric, by_part), images, parts)
+        missing = ""
+        if (scope == "good" or metric.unit == "rate") and not self.good:
+            missing = Message("interval.no_good_images")  # other images show few false alarms
+        elif value is None:
+            missing = Message("interval.no_predictions" if "precision" in metric.id else "interval.no_labels")
+        interval = _interval(metric, by_part)
+        return Figure(metric.id, scope, of, name, value, hits, total, interval, images, parts, missing)
 
     def sizes(self, metric: Metric) -> list[Figure]:
         """Return the figure for three ranges of areas of defects with about equal counts; [] with too few defects."""

@@ -114,7 +114,8 @@ class GaugeStudy(StoredModel):
         yield Figure("same_verdict", "pair", pair, name, share, float(same.sum()), parts, found, images, parts)
         known = np.count_nonzero(by_part.sum(axis=(0, 1)) + by_part.sum(axis=(0, 2))) > 1
         value, stated = float(kappa(by_part.sum(axis=0))) if known else None, kappa_interval(by_part)
-        yield Figure("kappa", "pair", pair, name, value, value or 0.0, parts, stated, images, parts)
+        missing = "" if known else Message("interval.one_verdict")
+        yield Figure("kappa", "pair", pair, name, value, value or 0.0, parts, stated, images, parts, missing)
 
     def differing(self) -> list[tuple[str, list[str]]]:
         """Return the parts with different verdicts, and those of each rater on them, in the order of `raters`."""
@@ -286,7 +287,7 @@ def run_study(
     predictor, of_model = open_predictor(run.best), list[Rating]()
 
     def predict(image: str) -> None:
-        prediction = predictor.predict(image_files.read(paths[image]), cancelled=cancelled)
+        prediction = predictor.predict(image_files.read(paths[image]), name=image, cancelled=cancelled)
         verdict = names.of_prediction(prediction, settings)
         of_model.append(Rating(rater=MODEL, part=parts[image], image=image, verdict=verdict))
 

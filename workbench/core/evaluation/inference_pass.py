@@ -31,6 +31,7 @@ from workbench.core.project.storage import check_links, file_stamp, leads_outsid
 from workbench.core.runs.dataset import Item
 from workbench.core.runs.model_lookup import open_predictor
 from workbench.core.runs.run import Run
+from workbench.inference.batch.stay_awake import stay_awake
 from workbench.inference.io.file_access import discard_tree, make_folder, read_regular
 from workbench.inference.io.json_io import parse_json
 from workbench.inference.model_settings import ModelSettings, settings_text
@@ -221,18 +222,19 @@ class InferencePass:
 
         def predict(item: Item) -> None:
             size, patches, took = self._patches(item.key, cancelled)
-            truth = annotation.load_mask(self._project, item.key, size)
+            truth = annotation.load_truth(self._project, item.key, size)
             path = self._project.mask_path(item.key)
             if truth is None:
                 raise MaskBroken(path=str(path), why=Message("file.gone"))
-            label = hashlib.sha256(path.read_bytes()).hexdigest()[:16]
+            label = hashlib.sha256(read_regular(path)).hexdigest()[:16]
             truth = truth if self._class_ids is None else self._class_ids[truth]
             result.predictions.append(collect_prediction(item.key, truth, patches, classes, item.group, label, took))
             result.changed += label != item.mask_hash
 
         keys = {item.key: item for item in items}
         try:
-            skipped = each_image(keys, lambda key: predict(keys[key]), progress, cancelled, seconds)
+            with stay_awake("a model is evaluated"):
+                skipped = each_image(keys, lambda key: predict(keys[key]), progress, cancelled, seconds)
         finally:
             self._predictor = None  # free the network's memory
         return None if skipped is None else dataclasses.replace(result, skipped=skipped)
@@ -258,7 +260,7 @@ class InferencePass:
         image = read(path)
         if self._predictor is None:
             self._predictor = open_predictor(self._run.best, engine="onnx")
-        result = self._predictor.predict(image, cancelled=cancelled, keep_probabilities=True)
+        result = self._predictor.predict(image, name=key, cancelled=cancelled, keep_probabilities=True)
         assert result.class_scores is not None
         size = (image.shape[1], image.shape[0])
         patches = cut_patches(result.class_scores, self._min_probability)

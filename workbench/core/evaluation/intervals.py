@@ -255,7 +255,8 @@ def kappa_interval(tables: np.ndarray) -> Interval | Message:
 
     (1 + kappa) / 2 is treated as a share. As many trials are effective as the jackknife variance over the parts allows,
     and no more than for the share of equal verdicts: that variance is too low if few parts have differing verdicts.
-    Few parts with other verdicts than the most frequent one widen the interval by Student's distribution.
+    Few parts with other verdicts than the most frequent one widen the interval by Student's distribution, up to nearly
+    -1 to 1 if such a verdict is the usual one of a single part or none: kappa then depends on chance.
 
     tables: counts of each part, shape (parts, verdicts, verdicts).
     """
@@ -270,8 +271,6 @@ def kappa_interval(tables: np.ndarray) -> Interval | Message:
     verdicts = tables.sum(axis=1) + tables.sum(axis=2)
     others = verdicts.sum(axis=1) - verdicts[:, verdicts.sum(axis=0).argmax()]
     mostly = int(np.count_nonzero(2 * others >= verdicts.sum(axis=1)))
-    if mostly < 2:  # a single part, or chance alone, decides about kappa
-        return Message("interval.other_verdict", n=mostly)
     value, variance = (1 + float(kappa(totals))) / 2, _variance(kappa(totals - tables)) / 4
     equal = np.stack([np.trace(tables, axis1=1, axis2=2), tables.sum(axis=(1, 2))], axis=-1)[:, None]
     share, parts = float(ratio(equal.sum(axis=0))[0]), _effective_parts(equal)
@@ -281,7 +280,8 @@ def kappa_interval(tables: np.ndarray) -> Interval | Message:
     effective = trials * 2 * (1 - by_chance)  # so that the failures of both shares are equal
     if 0 < value < 1 and variance > 0:
         effective = min(effective, value * (1 - value) / variance)
-    rarer = float(others.sum() ** 2 / np.sum(others**2))  # effective number of parts with another verdict
+    # Effective number of parts with another verdict.
+    rarer = float(others.sum() ** 2 / np.sum(others**2)) if mostly > 1 else 1.0
     effective *= (Z / student_quantile(min(parts - 1, rarer))) ** 2
     low, high = _jeffreys(value * effective, (1 - value) * effective)
     return Interval(2 * low - 1, 2 * high - 1, "kappa")

@@ -30,7 +30,7 @@ from workbench.inference.model_settings import ModelSettings
 from workbench.inference.predictor import apply_thresholds
 
 MOST_BYTES = 96 << 20  # largest size of the class probabilities kept per image
-State = Literal["everything", "too_much", "scattered", "nothing", "uncertain", "wrong", "mature"]
+State = Literal["everything", "too_much", "scattered", "nothing", "uncertain", "wrong", "unmeasured", "mature"]
 MOST_MARKED = 0.02  # share of marked pixels that is never too much
 MARKED_RATIO = 3.0  # marked share, relative to the greatest labeled share of an image, that is not too much
 LEAST_MARKED = 0.02  # marked share, relative to that greatest labeled share, that is nearly nothing
@@ -202,14 +202,22 @@ def measure_prediction(maps: PredictionMaps, label: np.ndarray | None = None) ->
 
 
 def maturity(
-    facts: PredictionFacts, labels: LabelFacts, validation: float | None = None, *, mature_before: bool = False
+    facts: PredictionFacts,
+    labels: LabelFacts,
+    validation: float | None = None,
+    *,
+    mature_before: bool = False,
+    needs_score: bool = False,
 ) -> Maturity:
     """Return the maturity of a model in its prediction for one image.
 
     validation: Dice of the newest validation, None without one. mature_before: the prediction before this one was
-    mature, so wider limits apply.
+    mature, so wider limits apply. needs_score: without a validation, regions are mature only if they agree with the
+    label of their own image.
     """
-    return Maturity(_state(facts, labels, validation, mature_before), facts)
+    state = _state(facts, labels, validation, mature_before)
+    unknown = needs_score and validation is None and facts.dice is None and facts.regions > 0
+    return Maturity("unmeasured" if state == "mature" and unknown else state, facts)
 
 
 def trained_maturity(facts: PredictionFacts, labels: LabelFacts, validation: float | None) -> Maturity:

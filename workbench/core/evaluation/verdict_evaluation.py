@@ -293,7 +293,7 @@ def predict_verdicts(
             return
         predictor = predictor or open_predictor(run.best)
         image, began = image_files.read(path), time.perf_counter()
-        probabilities[key] = state, predictor.probabilities(image, cancelled=cancelled).astype(float).tolist()
+        probabilities[key] = state, predictor.probabilities(image, name=key, cancelled=cancelled).astype(float).tolist()
         milliseconds.append(1000 * (time.perf_counter() - began))
 
     unreadable = each_image([item.key for item in items], predict, progress, cancelled, seconds)

@@ -24,7 +24,7 @@ import numpy as np
 from workbench.core.evaluation.confidence import upper_limit
 from workbench.core.evaluation.image_ranking import GroupedProportion, ScoredImage
 from workbench.core.messages import Message
-from workbench.inference.verdict_rule import BAD, GOOD, RegionLimit, VerdictRule, rejects, round_mass
+from workbench.inference.verdict_rule import BAD, GOOD, RegionLimit, VerdictRule, is_unsure, rejects, round_mass
 
 MIN_CROSS_FIT = 60  # images from which a rule is evaluated by cross-fitting
 BUDGET = 5.0  # false alarms in 100 good images, unless the user chooses another budget
@@ -42,7 +42,7 @@ class RuleChoice:
 
     by: "budget": at most `value` false alarms in 100 good images; "cost": least cost, if a missed defective image costs
         `value` false alarms; "mass": threshold `value` in pixels; "region": `limits`.
-    good, bad: verdicts, as in `VerdictRule`.
+    good, bad: verdicts, as in `VerdictRule`. unsure: as there; it has no effect from the threshold of a rule by mass.
 
     Raises ValueError with the problem, as a part of a sentence.
     """
@@ -52,6 +52,7 @@ class RuleChoice:
     limits: tuple[RegionLimit, ...] = ()
     good: str = GOOD
     bad: str = BAD
+    unsure: float | None = None
 
     def __post_init__(self) -> None:
         ranges = {"budget": (0.0, 100.0), "cost": (0.0, 1e9), "mass": (-1.0, 1e15), "region": (-1.0, 1e15)}
@@ -60,13 +61,14 @@ class RuleChoice:
         low, high = ranges[self.by]
         if isinstance(self.value, bool) or not isinstance(self.value, int | float) or not low < self.value < high:
             raise ValueError(f"{self.by} must not be {self.value!r}")
-        self.rule(0.0)
+        self.rule(ranges["mass"][1])
 
     def rule(self, mass: float) -> VerdictRule:
         """Return the rule; mass: threshold, unless the rule is by region."""
         if self.by == "region":
-            return VerdictRule("region", limits=self.limits, good=self.good, bad=self.bad)
-        return VerdictRule("mass", mass, good=self.good, bad=self.bad)
+            return VerdictRule("region", limits=self.limits, good=self.good, bad=self.bad, unsure=self.unsure)
+        unsure = self.unsure if self.unsure is not None and self.unsure < mass else None
+        return VerdictRule("mass", mass, good=self.good, bad=self.bad, unsure=unsure)
 
     @property
     def measured(self) -> bool:
@@ -76,7 +78,8 @@ class RuleChoice:
     @classmethod
     def of(cls, rule: VerdictRule) -> RuleChoice:
         """Return the request for exactly this rule."""
-        return cls("region" if rule.kind == "region" else "mass", rule.mass, rule.limits, rule.good, rule.bad)
+        by: By = "region" if rule.kind == "region" else "mass"
+        return cls(by, rule.mass, rule.limits, rule.good, rule.bad, rule.unsure)
 
     def to_json(self) -> dict[str, Any]:
         return dataclasses.asdict(self)
@@ -180,7 +183,8 @@ def _above(scores: np.ndarray, score: float) -> float:
 class RuleEvaluation:
     """Result of a rule on labeled images.
 
-    caught: rejected defective images. false: rejected good images. good_parts: number of parts with good images.
+    caught: rejected defective images. missed: defective images that are neither rejected nor unsure. false: rejected
+    good images. good_parts: number of parts with good images.
     false_limit: 95 % upper limit of the share of good images of new parts that are rejected, from `good_parts`;
     least_limit: the least one that so many parts can show, without any false alarm.
     """
@@ -188,11 +192,13 @@ class RuleEvaluation:
     rule: VerdictRule
     method: Method
     caught: GroupedProportion
+    missed: GroupedProportion
     false: GroupedProportion
     good_parts: int
     false_limit: float
     least_limit: float
     rejected: tuple[bool, ...]  # per image
+    unsure: tuple[bool, ...]  # per image
 
     def to_json(self) -> dict[str, Any]:
         return {
@@ -211,6 +217,7 @@ class RuleEvaluation:
             "false_alarm_limit": self.false_limit,
             "good_parts": self.good_parts,
             "least_limit": self.least_limit,
+            **({} if self.rule.unsure is None else {"missed": self.missed.hits, "unsure": sum(self.unsure)}),
         }
 
 
@@ -222,7 +229,7 @@ def evaluate_rule(
     rule: rule in use; None: the one chosen on these images. fixed: `rule` was chosen on other images.
     """
     used = rule if rule is not None else choose_rule(choice, images)
-    rejected = [rejects(used, image.regions) for image in images]
+    rules = [used] * len(images)
     method: Method = "other" if fixed else "same"
     if not fixed and choice.measured:
         apart: Method = "cross_fitted" if len(images) >= MIN_CROSS_FIT else "leave_one_out"
@@ -232,9 +239,13 @@ def evaluate_rule(
         }
         if all(any(image.defective == kind for image in rest) for rest in others.values() for kind in (False, True)):
             chosen = {place: choose_rule(choice, rest) for place, rest in others.items()}
-            rejected = [rejects(chosen[place], image.regions) for image, place in zip(images, places)]
-            method = apart
-    caught, false = (_rejected(images, rejected, kind) for kind in (True, False))
+            rules, method = [chosen[place] for place in places], apart
+    rejected, unsure = (
+        [test(own, image.regions) for own, image in zip(rules, images)] for test in (rejects, is_unsure)
+    )
+    passed = [not bad and not left for bad, left in zip(rejected, unsure)]
+    caught, missed = (_share(images, hits, True) for hits in (rejected, passed))
+    false = _share(images, rejected, False)
     parts = _good_parts(images)
     alarmed: dict[str, list[bool]] = defaultdict(list)
     for image, hit in zip(images, rejected):
@@ -242,7 +253,14 @@ def evaluate_rule(
             alarmed[image.group].append(hit)
     hits = int(np.ceil(sum(np.mean(values) for values in alarmed.values()) - 1e-9))
     limits = upper_limit(hits, parts), upper_limit(0, parts)
-    return RuleEvaluation(used, method, caught, false, parts, *limits, rejected=tuple(rejected))
+    verdicts = {"rejected": tuple(rejected), "unsure": tuple(unsure)}
+    return RuleEvaluation(used, method, caught, missed, false, parts, *limits, **verdicts)
+
+
+def unsure_without_missed(images: Sequence[ScoredImage]) -> float | None:
+    """Return the greatest `unsure` with which no defective image of these is good; None without defective ones."""
+    scores = [image.score for image in images if image.defective]
+    return max(0.0, round_mass(0.98 * min(scores))) if scores else None
 
 
 def split_in_half(images: Sequence[ScoredImage]) -> list[bool]:
@@ -260,8 +278,8 @@ def split_in_half(images: Sequence[ScoredImage]) -> list[bool]:
     return [side[image.group] for image in images]
 
 
-def _rejected(images: Sequence[ScoredImage], rejected: Sequence[bool], defective: bool) -> GroupedProportion:
-    chosen = [(hit, image.group) for hit, image in zip(rejected, images) if image.defective == defective]
+def _share(images: Sequence[ScoredImage], hits: Sequence[bool], defective: bool) -> GroupedProportion:
+    chosen = [(hit, image.group) for hit, image in zip(hits, images) if image.defective == defective]
     return GroupedProportion.of([hit for hit, _ in chosen], [group for _, group in chosen])
 
 

@@ -16,7 +16,7 @@ import numpy as np
 from workbench.core.messages import Message
 from workbench.core.problems import ImageBroken
 from workbench.inference.io import file_access, image_io
-from workbench.inference.io.file_access import replacing
+from workbench.inference.io.file_access import open_file, replacing
 from workbench.inference.io.image_io import (
     IMAGE_SUFFIXES,
     ReadError,
@@ -167,7 +167,7 @@ def copy_upright(source: Path, target: Path) -> None:
     header = read_header(source)
     with replacing(target) as file:
         if header.orientation == 1 or header.kind not in ("jpeg", "png", "tiff", "webp"):
-            with source.open("rb") as opened:
+            with open_file(source) as opened:
                 shutil.copyfileobj(opened, file)
         elif header.kind == "jpeg":
             _write_jpeg(source, file)

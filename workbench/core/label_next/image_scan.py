@@ -145,7 +145,7 @@ class ImageScanner:
             return ScanResult(key, feature, salience)
         label = self._label(key, image) if compare else None
         try:
-            prediction = scan_prediction(self._predictor, image, label, cancelled=cancelled)
+            prediction = scan_prediction(self._predictor, image, label, name=key, cancelled=cancelled)
         except PredictionCancelled:
             return None
         self._cache.put_prediction(key, stamps[1], prediction)
@@ -154,7 +154,7 @@ class ImageScanner:
 
     def _label(self, key: str, image: np.ndarray) -> np.ndarray | None:
         try:
-            return annotation.load_mask(self._project, key, (image.shape[1], image.shape[0]))
+            return annotation.load_truth(self._project, key, (image.shape[1], image.shape[0]))
         except Problem:
             return None
 
@@ -164,19 +164,25 @@ def scan_prediction(
     image: np.ndarray,
     label: np.ndarray | None = None,
     *,
+    name: str = "",
     cancelled: Callable[[], bool] = lambda: False,
 ) -> CachedPrediction:
     """Return the prediction for an image and its contradictions to the label, uint8 (H, W), if given.
 
+    name: of the image, see `Predictor.predict`.
     Raises PredictionCancelled, EngineError.
     """
     if predictor.settings.task == "classification":
-        result = predictor.predict(image, cancelled=cancelled)
+        result = predictor.predict(image, name=name, cancelled=cancelled)
         return CachedPrediction(probabilities=result.probabilities)
     regions, issues, labeled = [], [], 0
     for part in _parts(*image.shape[:2]):
         result = predictor.predict(
-            np.ascontiguousarray(image[part.slices]), cancelled=cancelled, keep_probabilities=True
+            np.ascontiguousarray(image[part.slices]),
+            name=name,
+            crop=(part.x, part.y, image.shape[1], image.shape[0]),
+            cancelled=cancelled,
+            keep_probabilities=True,
         )
         assert result.class_scores is not None and result.mask is not None  # of a segmentation, as requested
         corner = (part.x, part.y)

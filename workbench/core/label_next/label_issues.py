@@ -24,6 +24,7 @@ from workbench.inference.model_settings import ModelSettings
 
 MAX_CERTAIN_BACKGROUND = 0.15  # greatest probability of any defect in a labeled region that is not predicted
 NEAR = 3  # pixels around a label within which differences are ignored
+SLIGHT = 0.1  # share of a region by which prediction and label may touch and still contradict each other
 TRAINED_FACTOR = 0.5  # weight of findings on images that the model was trained on
 MAX_ISSUES = 30  # findings per image
 
@@ -139,11 +140,18 @@ def _prediction_issues(
             labels_below = label[window][inside]
             if np.count_nonzero(labels_below > MAX_CLASS_ID) * 2 > area:
                 continue  # mostly not labeled
-            if not near[window][inside].any():
-                issues.append(replace(found, bits=pack_bits(inside)))
+            beside = inside & ~near[window]
+            touches = area - int(beside.sum())
+            if not touches or (touches < SLIGHT * area and _is_certain(greatest[window][beside])):
+                issues.append(replace(found, area=area - touches, bits=pack_bits(beside)))
             elif len(settings.classes) > 1:  # a model of one class does not distinguish classes
                 issues += _other_class(found, labels_below, inside, label)
     return issues
+
+
+def _is_certain(greatest: np.ndarray) -> bool:
+    """Return whether most pixels of a region, not only its middle, are certain. greatest: 255 times the probability."""
+    return bool(np.median(greatest) >= 255 * CERTAIN)
 
 
 def _other_class(
@@ -167,14 +175,21 @@ def _label_issues(
         for rect, inside in _connected_regions(label == entry.id):
             count += 1
             window, area = rect.slices, int(inside.sum())
-            if area < 3 or certainty[window][inside].max() >= FAINT:
+            # A prediction may touch the region: a label that is wrong as a whole often lies beside the defect.
+            if area < 3 or _all_but_slight(certainty[window][inside]) >= FAINT:
                 continue
-            highest = greatest[window][inside].max() / 255
+            highest = _all_but_slight(greatest[window][inside]) / 255
             if highest <= MAX_CERTAIN_BACKGROUND:
                 mean, bits = _mean(scores[window][inside]), pack_bits(inside)
                 certain = float(1 - highest)
                 issues.append(LabelIssue("extra", entry.id, entry.id, certain, rect, area, bits, probability=mean))
     return issues, count
+
+
+def _all_but_slight(values: np.ndarray) -> int:
+    """Return the greatest value, but for the share SLIGHT of the pixels. values: uint8 (pixels)."""
+    kept = len(values) - int(SLIGHT * len(values))
+    return int(np.partition(values, kept - 1)[kept - 1])
 
 
 def _mean(scores: np.ndarray) -> float:

@@ -18,15 +18,16 @@ from workbench.core.label_next.spot_detection import (
     Spot,
     cell_features,
     example_directions,
-    find_spots,
+    find_spots as spots_in,
     model_spots,
 )
-from workbench.core.problems import Problem
+from workbench.core.problems import NotInProject, Problem
 from workbench.core.project import annotation
+from workbench.core.project.image_row import read_rows
 from workbench.core.project.project import DONT_CARE, Project
 from workbench.core.project.storage import file_stamp
 from workbench.core.runs.model_lookup import open_predictor
-from workbench.core.runs.run import Run
+from workbench.core.runs.run import Run, run_in_use
 from workbench.inference.io.tiff_regions import ImageArray
 from workbench.inference.predictor import PredictionCancelled
 
@@ -85,7 +86,7 @@ class SpotSearch:
                 return ()
             examples.append(self._example(other))
         joined = np.concatenate(examples) if examples else None
-        return () if cancelled() else find_spots(cell_features(pixels), others, joined, count=count)
+        return () if cancelled() else spots_in(cell_features(pixels), others, joined, count=count)
 
     def _alike(self, key: str, size: tuple[int, int]) -> list[str]:
         """Return the references of an image: others of its size."""
@@ -123,7 +124,7 @@ class SpotSearch:
         features, mask = self._features(key), None
         if features is not None:
             try:
-                mask = annotation.load_mask(self._project, key, (features.width, features.height))
+                mask = annotation.load_truth(self._project, key, (features.width, features.height))
             except Problem:
                 mask = None
         painted = np.zeros((1, 1), bool) if mask is None else (mask > 0) & (mask < DONT_CARE)
@@ -133,3 +134,19 @@ class SpotSearch:
             directions = example_directions(features, painted)
         self._directions[key] = stamp, directions
         return directions
+
+
+def find_spots(
+    project: Project, keys: Sequence[str] | None = None, *, count: int = COUNT
+) -> dict[str, tuple[Spot, ...]]:
+    """Return the spots of images, all by default, by key. The model of good images finds them if there is one.
+
+    Raises NotInProject, ImageBroken, SettingsError, EngineError.
+    """
+    rows = read_rows(project)
+    for key in keys or ():
+        if key not in rows:
+            raise NotInProject(name=key)
+    search = SpotSearch(project, list(rows), run_in_use(project.root, "good"))
+    labeled = [key for key, row in rows.items() if row.area]
+    return {key: search.spots(key, labeled=labeled, count=count) for key in (rows if keys is None else keys)}

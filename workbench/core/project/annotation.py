@@ -27,8 +27,9 @@ from workbench.core.project.label_transaction import Kind, KnownFiles
 from workbench.core.project.project import BACKGROUND, DONT_CARE, MAX_CLASS_ID, NOT_LABELED, ClassInfo, Project
 from workbench.core.project.sources import walk
 from workbench.core.stored_model import StoredModel
+from workbench.inference.inspection_area import area_of
 from workbench.inference.io import file_access, image_io
-from workbench.inference.io.file_access import open_regular
+from workbench.inference.io.file_access import open_regular, read_regular
 from workbench.inference.io.opencv import cv2
 
 Status = Literal["new", "started", "done"]
@@ -132,11 +133,14 @@ def united_history(ours: Note, theirs: Note) -> list[HistoryEntry]:
     return sorted(entries, key=lambda entry: entry.when)
 
 
-def load_note(project: Project, key: str) -> Note:
-    """Return the note of an image, an empty one if there is none. Raises NoteBroken and its subclass NoteTooNew."""
+def load_note(project: Project, key: str, saves: label_transaction.SaveRecords | None = None) -> Note:
+    """Return the note of an image, an empty one if there is none. Raises NoteBroken and its subclass NoteTooNew.
+
+    saves: unfinished saves of the project, for a pass over many images.
+    """
     path = project.note_path(key)
     try:
-        data = label_transaction.read_note(project.root, key)
+        data = label_transaction.read_note(project.root, key, saves)
     except FileNotFoundError:
         return Note()
     except OSError as error:
@@ -195,18 +199,36 @@ def save_mask(project: Project, key: str, mask: np.ndarray) -> None:
     save_label(project, key, mask=mask)
 
 
-def load_mask(project: Project, key: str, size: tuple[int, int] | None = None) -> np.ndarray | None:
+def load_mask(
+    project: Project, key: str, size: tuple[int, int] | None = None, *, data: bytes | None = None
+) -> np.ndarray | None:
     """Return the mask as uint8 (H, W) class ids, writable, C-contiguous; None if the image has no mask yet.
 
-    `size` is the expected (width, height) of the image. Raises MaskBroken, MaskWrongSize, MaskUnknownClass; the file is
-    then left unchanged.
+    `size` is the expected (width, height) of the image. data: content of the file, if it was read already. Raises
+    MaskBroken, MaskWrongSize, MaskUnknownClass; the file is then left unchanged.
     """
     path = project.mask_path(key)
     try:
-        mask = read_mask(path, size)
+        mask = read_mask(path, size, data)
     except FileNotFoundError:
         return None
     check_ids(mask, path, project.classes)
+    return mask
+
+
+def load_truth(
+    project: Project, key: str, size: tuple[int, int] | None = None, *, data: bytes | None = None
+) -> np.ndarray | None:
+    """Return the mask for training and evaluation: as `load_mask`, and ignored outside of the inspection area."""
+    mask = load_mask(project, key, size, data=data)
+    return None if mask is None else ignore_outside(project, key, mask)
+
+
+def ignore_outside(project: Project, key: str, mask: np.ndarray) -> np.ndarray:
+    """Set the pixels of a mask, uint8 (H, W), outside of the inspection area to DONT_CARE, in place, and return it."""
+    area = area_of(project.file.inspection_areas, key)
+    if area is not None:
+        mask[~area.inside(mask.shape)] = DONT_CARE
     return mask
 
 
@@ -228,7 +250,19 @@ def unused_backup_path(project: Project, key: str, suffix: str) -> Path:
     return storage.unused_backup_path(project.root, storage.key_hash(key)[:8], suffix)
 
 
-def read_mask(path: Path, size: tuple[int, int] | None = None) -> np.ndarray:
+def mask_content(project: Project, key: str) -> bytes | None:
+    """Return the content of a mask file for `load_mask`, None if the image has no mask yet. Raises MaskBroken."""
+    path = project.mask_path(key)
+    try:
+        return read_regular(path)
+    except FileNotFoundError:
+        return None
+    except OSError as error:
+        kind = problems.MaskHeld if isinstance(error, PermissionError) else problems.MaskBroken
+        raise kind(path=str(path), why=_why(error)) from error
+
+
+def read_mask(path: Path, size: tuple[int, int] | None = None, data: bytes | None = None) -> np.ndarray:
     """Return the index values of a PNG as uint8 (H, W): palette indices, or the gray values of a gray PNG.
 
     `size` is the expected (width, height), compared with the header before anything is decoded. Raises
@@ -240,7 +274,8 @@ def read_mask(path: Path, size: tuple[int, int] | None = None) -> np.ndarray:
     from workbench.core.images.pillow import Image
 
     try:
-        with open_regular(path) as opened, Image.open(opened, formats=("PNG",)) as file:
+        source = open_regular(path) if data is None else io.BytesIO(data)
+        with source as opened, Image.open(opened, formats=("PNG",)) as file:
             width, height = file.size
             if size is not None and (width, height) != tuple(size):
                 raise problems.MaskWrongSize(

@@ -15,7 +15,7 @@ import numpy as np
 from pydantic import Field
 
 from workbench.core.messages import Message
-from workbench.core.problems import BadClass, MaskBroken, NoteBroken, OriginalKept
+from workbench.core.problems import BadClass, MaskBroken, MaskHeld, NoteBroken, OriginalKept
 from workbench.core.project import annotation
 from workbench.core.project.file_transaction import (
     FilePass,
@@ -85,7 +85,7 @@ class ClassMerge(FileTransaction[ClassMergePlan, str]):
         return sorted({*masks_with_classes(self.project, set(self.plan.removed), stopped), *originals})
 
     def place(self, part: str) -> int:
-        """Rewrite a mask. One that cannot be read stays as it is."""
+        """Rewrite a mask. One that is damaged stays as it is. Raises MaskHeld: the class may not be removed then."""
         project, path, original = self.project, self.project.mask_path(part), self.original(part)
         resumed = original.exists()  # from an interrupted pass: it may be the only intact copy
         try:
@@ -95,6 +95,8 @@ class ClassMerge(FileTransaction[ClassMergePlan, str]):
         except (MaskBroken, FileNotFoundError) as error:
             if not resumed:
                 remove_file(original, missing_ok=True)
+            if isinstance(error, MaskHeld):
+                raise
             raise Unchanged(error if isinstance(error, MaskBroken) else part) from error
         changed = self.rewritten(part, mask)
         if not np.array_equal(mask, changed):
@@ -110,6 +112,8 @@ class ClassMerge(FileTransaction[ClassMergePlan, str]):
             mask = annotation.read_mask(path) if path.exists() else changed
             if mask.shape != before.shape:
                 raise MaskBroken(path=str(path), why=Message("mask.size_changed"))
+        except MaskHeld:
+            raise  # the undo can be repeated
         except MaskBroken as problem:
             kept = str(self._keep(part))
             raise Unchanged(OriginalKept(path=str(path), why=problem.fields["why"], kept=kept)) from problem
@@ -253,7 +257,10 @@ def _background_id(project: Project, key: str) -> int:
 
 
 def masks_with_classes(project: Project, classes: set[int], stopped: Stopped = lambda: False) -> dict[str, set[int]]:
-    """Return the ids among `classes` of each mask that has one, also of missing images; from the index where it can."""
+    """Return the ids among `classes` of each mask that has one, also of missing images; from the index where it can.
+
+    Damaged masks are left out. Raises MaskHeld.
+    """
     indexed = _indexed_masks(project)
     found: dict[str, set[int]] = {}
     for name, stamp in walk_stamps(project.root / "masks").items():
@@ -268,6 +275,8 @@ def masks_with_classes(project: Project, classes: set[int], stopped: Stopped = l
         else:
             try:
                 ids = set(annotation.ids_in(annotation.read_mask(project.mask_path(key))))
+            except MaskHeld:
+                raise
             except (MaskBroken, FileNotFoundError):
                 continue
         if ids & classes:

@@ -13,25 +13,23 @@ from pathlib import Path
 from workbench.core import problems
 from workbench.core.images.image_files import image_size
 from workbench.core.messages import Message
+from workbench.core.plugins import plugins
 from workbench.core.project import annotation
 from workbench.core.project.annotation import has_label_files
 from workbench.core.project.formats.base import comparable
 from workbench.core.project.formats.coco import CocoWriter
 from workbench.core.project.formats.cvat import CvatWriter
 from workbench.core.project.formats.label_export import (
-    Accepts,
     ExportedImage,
     ExportedNames,
+    ExportFormat,
     LabelExport,
     LabelExportOptions,
-    LabelWriter,
     image_names,
     is_cell,
     is_defect_folder,
     is_file_name,
-    is_label,
     is_one_line,
-    is_path,
     is_path_cell,
     is_path_without_blanks,
     listed_as,
@@ -52,29 +50,6 @@ from workbench.core.project.formats.yolo import YoloBoxWriter, YoloWriter
 from workbench.core.project.project import Project
 
 _SHOWN, _LONGEST = 10, 60  # changed names in a sentence, characters of each
-
-
-@dataclass(frozen=True)
-class ExportFormat:
-    """Format of a label export.
-
-    title: name of the format in the language of its tool. shapes: how it can store regions, the default first; empty
-    without a choice. always_images: the images are part of the format.
-    classes, verdicts, images: return True for a name that it can hold, or that it does not store. flat: all images are
-    in one folder. stems: labels are files with the names of images. reader: format of the import, if it is another.
-    """
-
-    name: str
-    title: str
-    writer: Callable[[LabelExport], LabelWriter]
-    shapes: tuple[str, ...] = ()
-    always_images: bool = False
-    classes: Accepts = is_label
-    verdicts: Accepts = bool
-    images: Accepts = is_path
-    flat: bool = False
-    stems: bool = True
-    reader: str = ""
 
 
 EXPORT_FORMATS: dict[str, ExportFormat] = {
@@ -281,3 +256,7 @@ def _load(
     split = _split(project, key, splits) if keep_split else ""
     verdict = None if note.verdict is None else names.verdicts[note.verdict]
     return ExportedImage(key, names.images[key], width, height, mask, verdict, split)
+
+
+# At the end: a plug-in imports this module.
+EXPORT_FORMATS |= plugins("workbench.label_exports", lambda plugin: isinstance(plugin, ExportFormat), EXPORT_FORMATS)

@@ -223,7 +223,7 @@ class FileTransaction(ABC, Generic[Plan, Part]):
             except Unchanged as unchanged:
                 (problems if isinstance(unchanged.args[0], Problem) else kept).append(unchanged.args[0])
             except OSError as error:
-                raise CannotWrite.of(self.folder, error) from error
+                raise CannotWrite.of(error.filename or self.folder, error) from error
             progress(number, len(parts))
         return FilePass(count, tuple(kept), tuple(problems), complete=not stopped(), nbytes=nbytes)
 

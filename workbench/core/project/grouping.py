@@ -135,9 +135,11 @@ class GroupedImage(Protocol):
     height: int
 
 
-def group(project: Project, items: Sequence[GroupedImage], notes: dict[str, annotation.Note]) -> None:
-    """Set the group of each item: from its note, or by the project's rule. Raises BadGrouping."""
-    rule = project.file.grouping
+def group(
+    project: Project, items: Sequence[GroupedImage], notes: dict[str, annotation.Note], rule: Grouping | None = None
+) -> None:
+    """Set the group of each item: from its note, or by a rule, that of the project by default. Raises BadGrouping."""
+    rule = rule or project.file.grouping
     if rule.rule == "folder":
         names = {item.key: str(Path(item.key).parent) for item in items}
     elif rule.rule == "pattern" and rule.pattern:

@@ -22,7 +22,7 @@ import numpy as np
 from workbench.core.images.image_files import image_size
 from workbench.core.messages import Message
 from workbench.core.problems import IndexRebuilt, Problem
-from workbench.core.project import annotation
+from workbench.core.project import annotation, label_transaction
 from workbench.core.project.project import Project
 from workbench.core.project.sources import walk
 from workbench.core.project.storage import file_stamp, from_column, is_damage, open_shared, remove, to_column
@@ -63,16 +63,21 @@ class ImageRow:
         return self.status != "new" or self.verdict is not None
 
 
-def read_row(project: Project, key: str) -> ImageRow:
-    """Read the files of one image. Never raises; a broken file becomes the row's reason."""
+def read_row(
+    project: Project, key: str, *, date: float | None = None, saves: label_transaction.SaveRecords | None = None
+) -> ImageRow:
+    """Read the files of one image. Never raises; a broken file becomes the row's reason.
+
+    date: time of the image file's last change, if it is known. saves: see `annotation.load_note`.
+    """
     try:
         path = project.image_path(key)
         width, height = image_size(path)
-        date = path.stat().st_mtime
+        date = path.stat().st_mtime if date is None else date
     except (Problem, OSError) as problem:
         return ImageRow(key=key, broken=str(problem))
     try:
-        note = annotation.load_note(project, key)
+        note = annotation.load_note(project, key, saves)
         mask = annotation.load_mask(project, key, (width, height))
     except Problem as problem:
         return ImageRow(key=key, width=width, height=height, broken=str(problem), date=date)
@@ -199,7 +204,7 @@ class ImageIndex:
         removed = known.keys() - set(keys)
         self._database.executemany("DELETE FROM pictures WHERE key = ?", ((to_column(key),) for key in removed))
         self._database.commit()
-        stamps = FileStamps(self.project)
+        stamps, saves = FileStamps(self.project), label_transaction.SaveRecords(self.project.root)
         moves: list[tuple[int, str | bytes]] = []
         for place, key in enumerate(keys):
             if cancelled is not None and cancelled():
@@ -207,7 +212,7 @@ class ImageIndex:
             stamp = stamps.of(key)
             stored, stored_place = known.get(key, ("", -1))
             if stored != stamp:
-                yield self._read_image(key, stamp, place)
+                yield self._read_image(key, stamp, place, saves)
                 if len(self._pending) >= _BATCH_SIZE:
                     self._write()
             elif stored_place != place:
@@ -231,8 +236,11 @@ class ImageIndex:
         )
         self._database.commit()
 
-    def _read_image(self, key: str, stamp: str, place: int) -> ImageRow:
-        row = read_row(self.project, key)
+    def _read_image(
+        self, key: str, stamp: str, place: int, saves: label_transaction.SaveRecords | None = None
+    ) -> ImageRow:
+        time = stamp.partition("|")[0].rpartition(":")[2]  # of the image, in nanoseconds, see `file_stamp`
+        row = read_row(self.project, key, date=int(time) / 1e9 if time.isdecimal() else None, saves=saves)
         values = (*_values(row), stamp)
         self._pending.append((*values, place, _checksum(values)))
         score = self._database.execute("SELECT score FROM scores WHERE key = ?", (to_column(key),)).fetchone()
@@ -243,6 +251,24 @@ class ImageIndex:
         self._database.executemany(_INSERT, self._pending)
         self._database.commit()
         self._pending.clear()
+
+
+def read_rows(
+    project: Project,
+    progress: Callable[[int, int], None] | None = None,
+    on_rebuilt: Callable[[IndexRebuilt], None] = lambda problem: None,
+) -> dict[str, ImageRow]:
+    """Return the rows of the images of a project by key, after an update of its index."""
+    rows: dict[str, ImageRow] = {}
+
+    def read(index: ImageIndex) -> None:
+        for _ in index.refresh(project.images(), progress=progress):
+            pass
+        rows.clear()
+        rows.update(index.rows())
+
+    with_index(project, read, on_rebuilt)
+    return rows
 
 
 def with_index(

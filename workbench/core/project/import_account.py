@@ -156,6 +156,13 @@ class ImportReport:
         found = [(len(places), *places[0]) for id, places in kinds.items() if id != "import.already_labeled"]
         return sorted(found, key=lambda kind: -kind[0])[:3]
 
+    def leave_out(self, found: Sequence[problems.Problem]) -> None:
+        """Take back images whose files could not be written, because another program has one of them open."""
+        self.skipped += [(problem.fields["path"], str(problem)) for problem in found]
+        self.labeled -= len(found)
+        self.ledger.images.used -= len(found)
+        self.ledger.images.refused += len(found)
+
     @property
     def all_notes(self) -> list[str]:
         """Remarks on the import and on single images."""

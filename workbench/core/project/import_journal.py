@@ -5,7 +5,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import json
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
@@ -13,7 +12,7 @@ from pathlib import Path
 
 import numpy as np
 
-from workbench.core.problems import MaskBroken, NoteBroken, ProjectBroken
+from workbench.core.problems import CannotWrite, MaskBroken, NoteBroken, Problem, ProjectBroken
 from workbench.core.project import annotation
 from workbench.core.project.class_merge import masks_with_classes
 from workbench.core.project.file_transaction import (
@@ -81,6 +80,11 @@ class ImportJournal(FileTransaction[ImportRecord, ImportedImage]):
         if plan is None:
             self.write("preparing")
 
+    @property
+    def count(self) -> int:
+        """Number of images that were added."""
+        return len(self._images)
+
     def add(
         self,
         key: str,
@@ -147,8 +151,8 @@ class ImportJournal(FileTransaction[ImportRecord, ImportedImage]):
         used = set().union(*masks_with_classes(project, added).values()) if added else set()
         file.classes = [info for info in file.classes if info.id not in added or info.id in used]
         if plan.verdicts:
-            used_verdicts = _verdicts_in_use(project)
-            file.verdicts = [v for v in file.verdicts if v not in plan.verdicts or v in used_verdicts]
+            unused = set(plan.verdicts) - _verdicts_in_use(project, plan.verdicts)
+            file.verdicts = [verdict for verdict in file.verdicts if verdict not in unused]
         for source in file.sources:
             patterns = plan.ignore.get(source.name, [])
             source.ignore = [pattern for pattern in source.ignore if pattern not in patterns]
@@ -161,28 +165,58 @@ class ImportJournal(FileTransaction[ImportRecord, ImportedImage]):
         """Return the images. Raises ProjectBroken."""
         path = self.folder / "images.jsonl"
         try:
-            entries = [json.loads(line) for line in path.read_text("ascii").splitlines()]
+            entries = [json.loads(line) for line in read_regular(path).decode("ascii").splitlines()]
             return [ImportedImage(entry["key"], tuple(entry["files"]), tuple(entry["replaces"])) for entry in entries]
         except (OSError, ValueError, LookupError, TypeError) as error:
             raise ProjectBroken(path=str(path), why=str(error)) from error
 
+    def do(self, progress: Progress = lambda done, total: None, stopped: Stopped = lambda: False) -> FilePass:
+        """Put the files in their places. Raises CannotWrite if none can be written."""
+        result = super().do(progress, stopped)
+        if result.problems and not result.images:
+            raise result.problems[0]
+        return result
+
     def place(self, part: ImportedImage) -> int:
-        """Put the files of an image in their places. It is left out if another program has put an image there."""
-        nbytes = 0
-        for kind in part.files:
-            path = file_path(kind, part.key)
-            target, new = self.target(path), self.new(path)
-            if not new.exists():
-                continue  # the image is in its place already, or the label was changed before an undo
-            if kind != "image":
-                nbytes += self._place_label(path)
-            elif not target.exists():
-                move_file(new, target, root=self.project.root)
-            elif not same_content(target, new):
-                for other in part.files:
-                    remove_file(self.new(file_path(other, part.key)), missing_ok=True)
-                raise Unchanged(part.key)
+        """Put the files of an image in their places.
+
+        It is left out if another program has put an image there, or holds a file of it.
+        """
+        nbytes, placed = 0, list[str]()
+        try:
+            for kind in part.files:
+                path = file_path(kind, part.key)
+                target, new = self.target(path), self.new(path)
+                if not new.exists():
+                    continue  # the image is in its place already, or the label was changed before an undo
+                if kind != "image":
+                    nbytes += self._place_label(path)
+                elif not target.exists():
+                    move_file(new, target, root=self.project.root)
+                elif not same_content(target, new):
+                    for other in part.files:
+                        remove_file(self.new(file_path(other, part.key)), missing_ok=True)
+                    raise Unchanged(part.key)
+                placed.append(kind)
+        except (Problem, PermissionError) as error:
+            problem = error if isinstance(error, Problem) else CannotWrite.of(error.filename, error)
+            if not isinstance(error, PermissionError) and not error.refused:
+                raise
+            self._take_back(part, placed)
+            raise Unchanged(problem) from error
         return nbytes
+
+    def _take_back(self, part: ImportedImage, placed: Sequence[str]) -> None:
+        """Restore an image of which only the files of some kinds could be written. A redo does not write it either."""
+        for kind in reversed(part.files):
+            path = file_path(kind, part.key)
+            target, new, old = self.target(path), self.new(path), self.old(path)
+            if kind in placed and old.exists():
+                move_file(old, target, root=self.project.root)
+            elif kind in placed and kind not in part.replaces:
+                remove_file(target, missing_ok=True)
+            for prepared in (new, old):
+                remove_file(prepared, missing_ok=True)
 
     def _place_label(self, path: str) -> int:
         """Replace a mask or note by the prepared file, which stays in the journal for undo and redo."""
@@ -234,7 +268,9 @@ class ImportJournal(FileTransaction[ImportRecord, ImportedImage]):
             if kind == "mask":
                 return not np.array_equal(annotation.read_mask(target), annotation.read_mask(new))
             notes = annotation.load_note(self.project, key), annotation.Note.model_validate_json(read_regular(new))
-        except (MaskBroken, NoteBroken, ValueError):
+        except (MaskBroken, NoteBroken, ValueError) as error:
+            if isinstance(error, Problem) and error.refused:
+                raise
             return True
         first, second = (note.model_dump(exclude={"history"}) for note in notes)
         return first != second
@@ -266,8 +302,10 @@ def recover(project: Project, progress: Progress = lambda done, total: None) -> 
 
 def undo_last(project: Project, progress: Progress) -> tuple[FileTransaction, FilePass] | None:
     """Undo the newest change, also an interrupted one. It cannot be repeated then. Return None if there is none."""
-    recover(project)
     change = next(changes(project), None)
+    if change is None or change.plan.state != "undoing":  # an interrupted undo is finished, and no other one begun
+        recover(project)
+        change = next(changes(project), None)
     if change is None:
         return None
     result = change.revert(progress)
@@ -275,13 +313,15 @@ def undo_last(project: Project, progress: Progress) -> tuple[FileTransaction, Fi
     return change, result
 
 
-def _verdicts_in_use(project: Project) -> set[str]:
-    """Return the verdicts of all notes."""
+def _verdicts_in_use(project: Project, verdicts: Sequence[str]) -> set[str]:
+    """Return the verdicts of all notes; `verdicts`, too, if a note cannot be read, so that none is lost."""
     found: set[str] = set()
     for path in (project.root / "notes").rglob("*.json"):
         key = path.relative_to(project.root / "notes").as_posix().removesuffix(".json")
-        with contextlib.suppress(NoteBroken):
+        try:
             found.add(annotation.load_note(project, key).verdict or "")
+        except NoteBroken:
+            found.update(verdicts)
     return found
 
 

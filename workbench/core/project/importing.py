@@ -378,7 +378,7 @@ def import_labels(
     with open_labels(project, path) as files:
         report, journal = prepare_import(project, files, request, progress=progress)
     if journal is not None:
-        journal.execute()
+        report.leave_out(journal.execute().problems)
         report.notes += filter(None, [dropped_text(journal.dropped)])
     return report
 

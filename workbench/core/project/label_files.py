@@ -25,7 +25,7 @@ from workbench.core.project.formats.text_files import decode_text
 from workbench.core.project.formats.yolo import dataset_tree
 from workbench.core.project.project import Project
 from workbench.core.project.storage import holding_part
-from workbench.inference.io.file_access import make_folder
+from workbench.inference.io.file_access import make_folder, open_file
 
 LARGEST_ARCHIVE = 64 << 30  # bytes of an unpacked archive
 DEEPEST_ARCHIVE = 100  # folders in one another
@@ -42,7 +42,7 @@ def unpacked(project: Project, path: Path) -> Iterator[Path]:
     with holding_part(folder):  # a folder that a killed import leaves is removed with the other leftovers
         try:
             make_folder(folder)
-            with zipfile.ZipFile(path) as archive:
+            with open_file(path) as file, zipfile.ZipFile(file) as archive:
                 extract(archive, folder)
         except _FAULTS as error:
             if isinstance(error, OSError) and error.errno == errno.ENOSPC:

@@ -93,7 +93,9 @@ def merge_project(
         writer.discard()
         return report
     try:
-        writer.journal.execute()
+        problems_met = writer.journal.execute().problems
+        report.skipped += [(problem.fields["path"], str(problem)) for problem in problems_met]
+        report.taken -= len(problems_met)
         report.dropped = dropped_text(writer.journal.dropped)
     except Problem:
         writer.remove_kept()

@@ -18,7 +18,7 @@ from workbench.core.project.label_files import extract
 from workbench.core.project.project import Project
 from workbench.core.project.sources import Source, walk
 from workbench.core.text_patterns import free_path, is_text
-from workbench.inference.io.file_access import discard_tree, make_folder, replace_path, replacing
+from workbench.inference.io.file_access import discard_tree, make_folder, open_file, replace_path, replacing
 
 Progress = Callable[[int, int], None]
 Stopped = Callable[[], bool]
@@ -96,7 +96,7 @@ def pack(
 def packed_name(path: Path) -> str:
     """Return the name of the project in a zip file. Raises NotPacked if there is none."""
     try:
-        with zipfile.ZipFile(path) as archive:
+        with open_file(path) as file, zipfile.ZipFile(file) as archive:
             return _top(archive, path).name or path.stem
     except (OSError, zipfile.BadZipFile, ValueError) as error:
         raise NotPacked(path=str(path), why=Message("pack.damaged", why=str(error))) from error
@@ -133,7 +133,7 @@ def unpack(
     if not path.is_file():
         raise NotPacked(path=str(path), why=Message("file.missing"))
     try:
-        with zipfile.ZipFile(path) as archive:
+        with open_file(path) as file, zipfile.ZipFile(file) as archive:
             top = _top(archive, path)
             make_folder(temporary)
             extract(archive, temporary, report)
@@ -175,7 +175,7 @@ def _project_json(project: Project) -> bytes:
 def _add(archive: zipfile.ZipFile, path: Path, name: str, stopped: Stopped) -> None:
     info = zipfile.ZipInfo.from_file(path, name, strict_timestamps=False)
     info.compress_type = zipfile.ZIP_STORED if path.suffix.lower() in _COMPRESSED else zipfile.ZIP_DEFLATED
-    with path.open("rb") as source, archive.open(info, "w", force_zip64=True) as target:
+    with open_file(path) as source, archive.open(info, "w", force_zip64=True) as target:
         for block in _blocks(source, os.stat(path).st_size):
             if stopped():
                 raise _Stopped

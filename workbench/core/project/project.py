@@ -36,7 +36,7 @@ from workbench.core.project.source_trust import need_trust, note_created, projec
 from workbench.core.project.sources import Source, copy_image, source_of
 from workbench.core.project.storage import check_links, inside, leads_outside
 from workbench.inference.io import file_access
-from workbench.inference.io.file_access import keep_root, read_regular
+from workbench.inference.io.file_access import check_path, keep_root, read_regular
 
 __all__ = [
     "BACKGROUND",
@@ -87,6 +87,10 @@ class Project:
         CannotWrite.
         """
         root = Path(root).absolute()
+        try:
+            check_path(root / "project.json")
+        except OSError as error:
+            raise problems.CannotWrite.of(root, error) from error
         if (root / "project.json").exists():
             raise problems.ProjectExists(path=str(root))
         _check_folders(root)

@@ -21,7 +21,7 @@ from workbench.core.messages import Message
 from workbench.core.problems import CannotWrite, ProjectGone, ProjectLocked, ProjectTaken
 from workbench.core.project.project_json import ProjectJson
 from workbench.core.project.storage import FileLock, LockHeld, check_links, write_json
-from workbench.inference.io.file_access import keep_root, read_regular
+from workbench.inference.io.file_access import keep_root, open_file, read_regular
 
 State = tuple[tuple[int, int], tuple[int, int, int]]
 
@@ -183,7 +183,7 @@ def _read_holder(root: Path) -> dict[str, Any]:
     try:
         if not stat.S_ISREG(os.stat(path).st_mode):
             raise ValueError("no file")
-        with path.open("rb") as file:
+        with open_file(path) as file:
             content = json.loads(file.read(_MAX_BYTES))
     except (OSError, ValueError, RecursionError):
         return {}

@@ -28,6 +28,7 @@ from workbench.core.problems import (
 from workbench.core.project.sources import Source
 from workbench.core.project.storage import backup_conflict, file_stamp, write_json
 from workbench.core.stored_model import StoredModel
+from workbench.inference.inspection_area import InspectionArea
 from workbench.inference.io.file_access import read_regular
 from workbench.inference.io.json_io import JsonError, read_json
 
@@ -93,6 +94,7 @@ class ProjectFile(StoredModel):
     split_seed: int = 0
     retired_ids: list[int] = []  # ids of deleted classes; never reused
     model_in_use: str = ""  # name of the run that the user chose; "": the default one, see `run.run_in_use`
+    inspection_areas: list[InspectionArea] = []  # in which is inspected; empty: in whole images
     no_good_images: bool = False  # the user has answered that there are none
 
     @field_validator("id", mode="before")

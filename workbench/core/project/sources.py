@@ -23,7 +23,7 @@ from workbench.core.problems import CannotWrite, FolderMissing
 from workbench.core.project.storage import inside, same_content
 from workbench.core.stored_model import StoredModel
 from workbench.core.text_patterns import numbered_names
-from workbench.inference.io.file_access import replacing
+from workbench.inference.io.file_access import open_file, replacing
 from workbench.inference.io.image_io import IMAGE_SUFFIXES
 from workbench.inference.text_safety import natural_key
 
@@ -196,7 +196,7 @@ def copy_image(path: Path, folder: Path, key: str) -> str:
         target = inside(folder, candidate)
         try:
             if not target.exists():
-                with path.open("rb") as source, replacing(target) as file:
+                with open_file(path) as source, replacing(target) as file:
                     shutil.copyfileobj(source, file)
                 return candidate
             if same_content(target, path):

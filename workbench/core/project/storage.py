@@ -19,6 +19,7 @@ import secrets
 import shutil
 import socket
 import sqlite3
+import stat
 import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
@@ -32,6 +33,8 @@ from workbench.inference.io import file_access
 from workbench.inference.io.file_access import (
     discard_tree,
     make_folder,
+    open_file,
+    patiently,
     read_regular,
     remove_file,
     replace_path,
@@ -67,11 +70,19 @@ class FileLock:
         import filelock
 
         lock = filelock.FileLock(self._path, thread_local=False, fallback_to_soft=False)
+
+        def acquire() -> None:
+            try:
+                lock.acquire(timeout=0)
+            except filelock.Timeout as error:
+                if file_access.PAUSES:  # Windows: a program that only reads the file can be the reason
+                    with contextlib.suppress(FileNotFoundError):
+                        self._path.open("rb").close()
+                raise LockHeld(str(error)) from error
+
         try:
-            lock.acquire(timeout=0)
+            patiently(acquire)
             self._lock = lock
-        except filelock.Timeout as error:
-            raise LockHeld(str(error)) from error
         except OSError as error:
             if error.errno not in UNSUPPORTED:
                 raise
@@ -209,9 +220,32 @@ def check_links(root: Path, path: Path) -> None:
         raise LinkOutsideFolder(path=str(path), why=Message("file.link_outside"))
 
 
+_INSIDE_SECONDS = 2.0
+_inside: dict[tuple[str, str], tuple[int, int, float]] = {}  # (root, folder): its device and number, and until when
+
+
 def leads_outside(root: Path, path: Path) -> bool:
-    """Return True if `path`, with links resolved, does not lie below `root`."""
-    return not Path(os.path.realpath(path)).is_relative_to(os.path.realpath(root))
+    """Return True if `path`, with links resolved, does not lie below `root`.
+
+    A folder that was inside is looked at once, and not all of its parents again, for two seconds: in a network folder
+    each of them costs milliseconds.
+    """
+    places, now = (os.fspath(root), os.fspath(path)), time.monotonic()
+    try:
+        state = os.lstat(path)
+    except OSError:
+        state = None
+    known = state is not None and stat.S_ISDIR(state.st_mode) and state.st_ino
+    if known and state is not None:
+        device, number, until = _inside.get(places, (0, 0, 0.0))
+        if (device, number) == (state.st_dev, state.st_ino) and now < until:
+            return False
+    outside = not Path(os.path.realpath(path)).is_relative_to(os.path.realpath(root))
+    if known and state is not None and not outside:
+        if len(_inside) > 10_000:
+            _inside.clear()
+        _inside[places] = (state.st_dev, state.st_ino, now + _INSIDE_SECONDS)
+    return outside
 
 
 def inside(root: Path, relative: str) -> Path:
@@ -251,12 +285,12 @@ def copy_file(path: Path, copy: Path, *, root: Path | None = None) -> None:
     if root is not None:
         check_links(root, copy)
     try:
-        with path.open("rb") as source, replacing(copy) as file:
+        with open_file(path) as source, replacing(copy) as file:
             shutil.copyfileobj(source, file)
     except FileNotFoundError:
         raise
     except OSError as error:
-        raise CannotWrite.of(copy, error) from error
+        raise CannotWrite.of(path if error.filename == os.fspath(path) else copy, error) from error
 
 
 def move_file(path: Path, target: Path, *, root: Path) -> None:

@@ -10,9 +10,10 @@ from __future__ import annotations
 import contextlib
 import hashlib
 from collections import Counter, defaultdict
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 from itertools import combinations
+from types import MappingProxyType
 from typing import Literal
 
 import numpy as np
@@ -22,8 +23,9 @@ from workbench.core import problems
 from workbench.core.images.image_files import image_size, read
 from workbench.core.messages import Message, MessageModel, Text, join
 from workbench.core.project import annotation
-from workbench.core.project.annotation import has_label_files, ids_in, load_mask
+from workbench.core.project.annotation import has_label_files, ids_in, load_truth
 from workbench.core.project.grouping import group
+from workbench.core.project.label_transaction import SaveRecords
 from workbench.core.project.project import DONT_CARE, MAX_CLASS_ID, NOT_LABELED, ClassInfo, Project
 from workbench.core.runs.held_out import (
     FEWEST,
@@ -36,7 +38,7 @@ from workbench.core.runs.held_out import (
 )
 from workbench.core.stored_model import StoredModel
 from workbench.core.text_patterns import as_text, is_text
-from workbench.inference.io.file_access import read_regular
+from workbench.inference.inspection_area import InspectionArea
 from workbench.inference.io.opencv import cv2
 
 LabelKind = Literal["unet", "resnet"]  # what is learned from: masks, or verdicts
@@ -67,6 +69,7 @@ class Dataset(MessageModel):
     joined: list[AddedImage] = []  # added since then, in order
     skipped: list[SkippedImage] = []
     gap: list[str] = []  # keys of labeled images that adjoin validation/test images in their series, and are not used
+    inspection_areas: list[InspectionArea] = []
     held_out_note: Text = ""  # empty if enough images are held out
 
     @property
@@ -81,6 +84,11 @@ class Dataset(MessageModel):
         return [item for item in self.current if item.split in splits]
 
     @property
+    def measured_split(self) -> Literal["val", "test"]:
+        """Split that a model is measured on: test images if there are any."""
+        return "test" if self.of("test") else "val"
+
+    @property
     def divided_groups(self) -> list[str]:
         """Groups whose images are in several splits, as the user may assign or import them."""
         splits: dict[str, set[str]] = defaultdict(set)
@@ -92,11 +100,19 @@ class Dataset(MessageModel):
     def held_out_hash(self) -> str:
         """Hash of the validation/test images and their labels; runs with equal hashes have comparable metrics."""
         lines = sorted(f"{i.key} {i.split} {i.mask_hash} {i.verdict}" for i in self.items if i.split != "train")
+        lines += map(repr, self.inspection_areas)
         return hashlib.sha256("\n".join(lines).encode()).hexdigest()[:16]
 
 
-def collect(project: Project, model: LabelKind, trained_keys: Collection[str] = ()) -> Dataset:
+Labels = Mapping[str, tuple[annotation.Note, Item | None]]  # notes and items by key, of images that were read already
+
+
+def collect(
+    project: Project, model: LabelKind, trained_keys: Collection[str] = (), labels: Labels | None = None
+) -> Dataset:
     """Collect the images labeled for `model` and split them. Broken images are listed with the reason and skipped.
+
+    Raises LabelHeld if another program has a file open.
 
     trained_keys: keys of images that the initial network was trained on. They and their groups are not held out.
     Raises NoImages, NoLabels, TooFewLabels, OnlyBackground (UNet), NoVerdicts (ResNet).
@@ -104,8 +120,9 @@ def collect(project: Project, model: LabelKind, trained_keys: Collection[str] = 
     keys = project.images()
     if not keys:
         raise problems.NoImages()
-    dataset = Dataset(model=model, classes=project.classes if model == "unet" else [])
-    notes = add_items(dataset, project, keys)
+    areas = project.file.inspection_areas
+    dataset = Dataset(model=model, classes=project.classes if model == "unet" else [], inspection_areas=areas)
+    notes = add_items(dataset, project, keys, labels or {})
     if model == "resnet":
         found = Counter(item.verdict for item in dataset.items)
         _leave_out_lone_verdicts(dataset, found)
@@ -121,6 +138,9 @@ def collect(project: Project, model: LabelKind, trained_keys: Collection[str] = 
         raise problems.TooFewLabels(found=len(dataset.items))
     if model == "unet" and not any(item.classes for item in dataset.items):
         raise problems.OnlyBackground()
+    # A class that was never painted would be an output without an example: it marks at random.
+    painted = {id for item in dataset.items for id in item.classes}
+    dataset.classes = [info for info in dataset.classes if info.id in painted]
     group(project, dataset.items, notes)
     split_by_part(project, dataset.items, notes, set(trained_keys))
     gap = border_images(project, dataset.items, {*trained_keys, *(key for key, note in notes.items() if note.pin)})
@@ -134,21 +154,29 @@ def skipped_image(key: str, problem: problems.Problem) -> SkippedImage:
     return SkippedImage(key=as_text(key), why=Message.of(problem))
 
 
-def add_items(dataset: Dataset, project: Project, keys: Iterable[str]) -> dict[str, annotation.Note]:
+def add_items(
+    dataset: Dataset, project: Project, keys: Iterable[str], labels: Labels = MappingProxyType({})
+) -> dict[str, annotation.Note]:
     """Add the labeled images to a dataset, and the images that cannot be used, with their reasons, to its skipped ones.
 
     Return the notes of the added images, by key.
     """
     notes: dict[str, annotation.Note] = {}
+    saves = SaveRecords(project.root)
     for key in keys:
         if not is_text(key):  # the files of a run hold text
             if has_label_files(project, key):
                 dataset.skipped.append(skipped_image(key, problems.NameNotText(name=as_text(key))))
             continue
         try:
-            note = annotation.load_note(project, key)
-            item = make_item(project, key, note, dataset.model)
+            if key in labels:
+                note, item = labels[key]
+            else:
+                note = annotation.load_note(project, key, saves)
+                item = make_item(project, key, note, dataset.model)
         except problems.Problem as problem:
+            if problem.refused:
+                raise problems.LabelHeld(**problem.fields) from problem
             dataset.skipped.append(skipped_image(key, problem))
             continue
         if item is not None:
@@ -183,12 +211,18 @@ def make_item(project: Project, key: str, note: annotation.Note, model: LabelKin
 
 def _segmentation_item(project: Project, key: str, note: annotation.Note) -> Item | None:
     """Return an item if a class is painted or the status is done (an empty mask then means good), else None."""
-    path = project.mask_path(key)
-    if not path.exists():
+    data = annotation.mask_content(project, key)
+    if data is None:
         return None
     size = image_size(project.image_path(key))
-    mask = annotation.load_mask(project, key, size)
+    mask = annotation.load_truth(project, key, size, data=data)
     assert mask is not None
+    return segmentation_item(key, note, mask, data)
+
+
+def segmentation_item(key: str, note: annotation.Note, mask: np.ndarray, data: bytes) -> Item | None:
+    """Return an item as `make_item` does. mask: uint8 (H, W), from `data`, the content of its file."""
+    size = mask.shape[1], mask.shape[0]
     pixels = annotation.counts(mask)
     ids = [id for id in np.flatnonzero(pixels).tolist() if 0 < id < DONT_CARE]
     if not ids and note.status != "done":
@@ -202,15 +236,17 @@ def _segmentation_item(project: Project, key: str, note: annotation.Note) -> Ite
         verdict=note.verdict,
         classes=ids,
         pixels=[int(pixels[id]) for id in ids],
-        mask_hash=hashlib.sha256(read_regular(path)).hexdigest()[:16],
+        mask_hash=hashlib.sha256(data).hexdigest()[:16],
     )
 
 
 def _verdict_item(project: Project, key: str, note: annotation.Note) -> Item | None:
-    if not note.verdict:
-        return None
-    width, height = image_size(project.image_path(key))
-    return Item(key=key, width=width, height=height, verdict=note.verdict)
+    return verdict_item(key, note, image_size(project.image_path(key))) if note.verdict else None
+
+
+def verdict_item(key: str, note: annotation.Note, size: tuple[int, int]) -> Item | None:
+    """Return an item as `make_item` does. size: (width, height) of the image."""
+    return Item(key=key, width=size[0], height=size[1], verdict=note.verdict) if note.verdict else None
 
 
 def _write_held_out_note(dataset: Dataset, trained_keys: set[str]) -> None:
@@ -381,7 +417,7 @@ def defect_thickness(project: Project, items: list[Item]) -> float | None:
     found: list[float] = []
     for item in items[:: max(1, len(items) // _SAMPLE)][:_SAMPLE]:
         try:
-            mask = load_mask(project, item.key)
+            mask = load_truth(project, item.key)
         except problems.Problem:
             continue
         for id in ids_in(mask) if mask is not None else ():

@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from workbench.core.messages import Message
+from workbench.core.plugins import plugins
 from workbench.core.problems import BadSettings
 from workbench.core.resources import LANGUAGES
 from workbench.core.text_patterns import split_names
@@ -20,7 +21,8 @@ LINE_FORMAT = "onnx-line"
 class Layout:
     """Files in the arrangement that another program reads. It comes beside an engine.
 
-    code: module of `training/export` and its function that writes the files. file: folder or main file in the export.
+    code: module of `training/export`, or of a plug-in, and its function that writes the files. file: folder or main
+    file in the export.
     program: its reader. engine: engine whose network it contains; "" if it has a network of its own.
     """
 
@@ -35,6 +37,7 @@ LAYOUTS: dict[str, Layout] = {
     "mlflow": Layout("mlflow_model:write_model", "MLmodel", "MLflow", "onnx"),
     "paddlex": Layout("paddle_deployment:write_deployment", "paddlex/", "PaddleSeg and PaddleX"),
 }
+LAYOUTS |= plugins("workbench.layouts", lambda plugin: isinstance(plugin, Layout), (*KINDS, LINE_FORMAT, *LAYOUTS))
 FORMATS = (*KINDS, LINE_FORMAT, *LAYOUTS)
 # Smallest and largest side of the images of a line model, in pixels.
 LINE_SIDES = (16, 8192)

@@ -272,18 +272,30 @@ def replace_command(install: str) -> str:
     return in_sequence(pip("uninstall", "-y", "paddlepaddle", "paddlepaddle-gpu"), install)
 
 
+def trains_here(version: tuple[int, int] = sys.version_info[:2]) -> bool:
+    """Return True if there is a PaddlePaddle for this version of Python."""
+    return version < (3, 14)
+
+
 def paddle_command_here(facts: GpuFacts | None = None) -> str:
     """Return the command that installs the build of PaddlePaddle for this machine's GPU, or the CPU build without one.
 
-    The CPU build is also named if the driver must be updated before any GPU build works.
+    The CPU build is also named if the driver must be updated before any GPU build works. For a version of Python
+    without PaddlePaddle the command makes an environment of one that has it.
     """
+    if not trains_here():
+        python = ["py", "-3.13"] if sys.platform == "win32" else ["python3.13"]
+        return command_line([*python, "-m", "venv", ".venv-training"])
     choice = choose_for_machine(read_gpu_facts() if facts is None else facts)
     return paddle_command(None if choice.update else choice.build)
 
 
 def requirement(name: str) -> str:
-    """Return this distribution's requirement of a package, such as "numpy>=2", or the bare name if unknown."""
-    lines = [line for line in _requirements() if _name(line) == name.casefold() and "extra ==" not in line]
+    """Return this distribution's requirement of a package, such as "numpy>=2", or the bare name if unknown.
+
+    One of an extra is returned if there is no other.
+    """
+    lines = sorted((line for line in _requirements() if _name(line) == name.casefold()), key=lambda x: "extra ==" in x)
     return lines[0].partition(";")[0].strip() if lines else _KNOWN.get(name, name)
 
 

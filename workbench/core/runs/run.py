@@ -42,6 +42,7 @@ from workbench.core.runs.network_stats import prune_settings
 from workbench.core.runs.planner import plan
 from workbench.core.runs.training_settings import TrainingSettings
 from workbench.core.text_patterns import numbered_names
+from workbench.inference.io import file_access
 from workbench.inference.io.file_access import make_folder, read_regular
 from workbench.inference.io.json_io import read_lines
 
@@ -180,6 +181,9 @@ class Run:
 
     def __init__(self, root: Path | str) -> None:
         self.root = Path(root).absolute()
+
+    def __repr__(self) -> str:
+        return f"Run({str(self.root)!r})"
 
     @property
     def name(self) -> str:
@@ -367,7 +371,8 @@ def _keep_labels(project: Project, run: Run, dataset: Dataset) -> None:
         try:
             data = read_regular(path)
         except OSError as error:
-            raise problems.MaskBroken(path=str(path), why=Message.of(error)) from error
+            kind = problems.LabelHeld if isinstance(error, PermissionError) else problems.MaskBroken
+            raise kind(path=str(path), why=file_access.reason(error)) from error
         write_bytes(inside(run.held_out, f"{item.key}.png"), data, root=run.root)
         item.mask_hash = hashlib.sha256(data).hexdigest()[:16]
 
@@ -421,6 +426,17 @@ def find_run(project_root: Path, name: str, model: str | None = None) -> Run:
     if (path / "recipe.json").exists():
         return Run(path)
     raise problems.UnknownRun(name=name, known=", ".join(run.name for run in runs) or "none")
+
+
+def named_run(run: Run | Path | str, project_root: Path | None) -> Run:
+    """Return a run given as itself, as its folder or its project's, or with `project_root` as a name for `find_run`."""
+    if isinstance(run, Run):
+        return run
+    if project_root is not None:
+        return find_run(project_root.absolute(), str(run))
+    path = Path(run).absolute()
+    in_project = (path / "project.json").exists()
+    return find_run(path, IN_USE) if in_project else find_run(path.parent.parent, str(path))
 
 
 def run_in_use(project_root: Path, model: str | None = None) -> Run | None:

@@ -76,6 +76,7 @@ class RunState:
     falls: int = 0  # of the loss scale, after the first step that was not skipped
     only_background: bool = False
     held_out_defects: int | None = None
+    detected: bool = False  # most validation defects of the newest evaluation
     machine: deque[SystemSample] = field(default_factory=lambda: deque(maxlen=30))
     # The driver on Windows moves GPU memory that does not fit to the main memory instead of reporting an error.
     pages_gpu_memory: bool = os.name == "nt"
@@ -93,6 +94,8 @@ class RunState:
             self.only_background = bool(event.metrics.get("only_background"))
             regions = event.metrics.get("regions")
             self.held_out_defects = regions.get("defects") if isinstance(regions, dict) else None
+            found = regions.get("found") if isinstance(regions, dict) else None
+            self.detected = bool(found and self.held_out_defects and 2 * found >= self.held_out_defects)
             # The final evaluation repeats an evaluated step with another threshold, not with another model.
             if event.score is not None and event.step > self._scored_step:
                 self._scored_step = event.step
@@ -249,7 +252,7 @@ def _trend(state: RunState, ended: bool) -> HealthFinding | None:
         return None
     step, stopped = state.step, isinstance(state.ending, Finished) and state.ending.why == "stopped"
     far = ended or (step is not None and step.progress > 0.5 and step.rate <= LOW_RATE * state.highest_rate)
-    if far and max(score for _, score in scores) < POOR:
+    if far and not state.detected and max(score for _, score in scores) < POOR:
         return HealthFinding("poor", "warning", {"score": max(score for _, score in scores)})
     if stopped or (ended and len(scores) < FEWEST_SCORES):
         return None

@@ -49,8 +49,10 @@ class Sample:
 
     @property
     def class_map(self) -> np.ndarray | None:
-        """Class ids, uint8 (H, W): 0 background, 254 ignored, 255 not labeled. None if the image has no mask."""
-        return annotation.load_mask(self.project.files, self.key, image_files.image_size(self.path))
+        """Class ids, uint8 (H, W): 0 background, 254 ignored, also outside of the inspection area, 255 not
+        labeled. None if the image has no mask.
+        """
+        return annotation.load_truth(self.project.files, self.key, image_files.image_size(self.path))
 
     @property
     def verdict(self) -> str | None:
@@ -85,21 +87,31 @@ class LabeledProject:
     """Images of a project as samples in natural order: `len`, iteration, access by number or by key.
 
     Read-only and without a lock, so that the project may be open in a window. The list of images is that of the
-    construction. Pickled as its path. Raises NotAProject, ProjectBroken, UnknownRun, RunBroken.
+    construction, or of the last `refresh`. Pickled as its path. Raises NotAProject, ProjectBroken, UnknownRun,
+    RunBroken.
 
     root: folder. class_names: class id -> name. verdicts: names. keys: of all images. run: the run whose data split
     the samples have (a run, its name or path, "last" or "best"), or None.
     """
 
     def __init__(self, root: Path | str, run: Run | Path | str | None = None) -> None:
-        self.files = Project.open(root, write=False)
-        self.root = self.files.root
+        self.root = Path(root).absolute()
+        self.run = None if run is None else find_run(self.root, str(run.root if isinstance(run, Run) else run))
+        self.items = {} if self.run is None else {item.key: item for item in self.run.dataset().current}
+        self.refresh()
+
+    def refresh(self) -> None:
+        """Read images, classes and verdicts of the project again."""
+        self.files = Project.open(self.root, write=False)
         self.class_names = {info.id: info.name for info in self.files.classes}
         self.verdicts = list(self.files.file.verdicts)
         self.keys = self.files.images()
-        self.run = None if run is None else find_run(self.root, str(run.root if isinstance(run, Run) else run))
-        self.items = {} if self.run is None else {item.key: item for item in self.run.dataset().current}
         self.groups = grouping.groups_by_name(self.keys, self.files.file.grouping, {})
+
+    def __repr__(self) -> str:
+        of_run = "" if self.run is None else f", run={self.run.name!r}"
+        names = ", ".join(self.class_names.values())
+        return f"<Project {str(self.root)!r}{of_run}: {len(self)} images, classes {names or 'none'}>"
 
     def __reduce__(self) -> tuple[Any, ...]:
         return LabeledProject, (self.root, None if self.run is None else self.run.root)

@@ -16,10 +16,12 @@ from workbench.core.project.project import Project
 from workbench.core.runs import captured_program
 from workbench.core.runs.child_process import ChildProcess, StopTimeouts
 from workbench.core.runs.events import Event, Failed, Finished, encode_command
+from workbench.core.runs.export_options import ExportOptions
 from workbench.core.runs.launch import paddle_installed, worker_command, worker_environment
 from workbench.core.runs.pip_commands import paddle_command_here
 from workbench.core.runs.run import Run, create_run, find_run
 from workbench.core.runs.training_settings import RANDOM, TrainingSettings, request
+from workbench.core.text_patterns import free_path
 
 OnEvent = Callable[[Event], bool | None]
 
@@ -58,6 +60,26 @@ def run_training(run: Run, *, on_event: OnEvent, on_stop: Callable[[], None], re
     )
     run.need_usable()
     return ending
+
+
+def export_run(
+    run: Run, options: ExportOptions, *, out: Path | None = None, on_event: OnEvent, on_stop: Callable[[], None]
+) -> dict[str, Any]:
+    """Export a run, as `run_child` does. Return the report of the export.
+
+    out: a new folder; by default below `exports/`. Raises RunUnusable, BadSettings, ExportExists, ParityFailed, and
+    KeyboardInterrupt if it was stopped.
+    """
+    run.need_usable()
+    options.check()
+    out = free_path(run.project_root / "exports", run.name) if out is None else out.absolute()
+    if out.is_file() or (out.is_dir() and any(out.iterdir())):
+        raise problems.ExportExists(path=str(out))
+    arguments = ["--out", out, *options.to_arguments()]
+    ending = run_child("export", run.root, *arguments, log=run.log_path, on_event=on_event, on_stop=on_stop)
+    if ending.why == "stopped":
+        raise KeyboardInterrupt
+    return {"path": str(out), **ending.result}
 
 
 def run_child(

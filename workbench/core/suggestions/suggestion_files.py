@@ -25,6 +25,7 @@ from workbench.core.project import annotation
 from workbench.core.project.project import MAX_CLASS_ID, Project
 from workbench.core.project.storage import file_stamp, inside, write_json
 from workbench.core.stored_model import StoredModel
+from workbench.core.suggestions.labelers import Labeler
 from workbench.core.suggestions.suggestions import (
     MAX_REGION_PIXELS,
     Suggestion,
@@ -218,7 +219,7 @@ def model_name(folder: Path) -> str:
 
 def suggest_all(
     project: Project,
-    predictor: Predictor,
+    predictor: Predictor | Labeler,
     folder: Path,
     keys: Sequence[str],
     *,
@@ -229,14 +230,16 @@ def suggest_all(
 ) -> bool:
     """Predict images and replace their stored suggestions. Labels are not changed.
 
-    folder: of the model. on_image: called with the number and result of each image; unreadable images are reported and
-    skipped. resume: keep existing results of the same model. stop: polled between images. cancelled: polled within one.
-    Return True if all images were processed. Raises ProposesNothing, ProjectReadOnly, CannotWrite.
+    folder: of the model; any path for a labeler. on_image: called with the number and result of each image; unreadable
+    images are reported and skipped. resume: keep existing results of the same model. stop: polled between images.
+    cancelled: polled within one. Return True if all images were processed. Raises ProposesNothing, ProjectReadOnly,
+    CannotWrite.
     """
     if predictor.settings.task != "segmentation":
         raise ProposesNothing(name=model_name(folder))
     project.need_write(Message("what.suggestions"))
-    model = _SuggestionModel(folder, model_fingerprint(folder))
+    fingerprint = predictor.settings.name if isinstance(predictor, Labeler) else model_fingerprint(folder)
+    model = _SuggestionModel(folder, fingerprint)
     for number, key in enumerate(keys, 1):
         if stop():
             return False
@@ -257,13 +260,13 @@ def suggest_all(
 
 
 def _predict_image(
-    project: Project, predictor: Predictor, key: str, model: _SuggestionModel, cancelled: Callable[[], bool]
+    project: Project, predictor: Predictor | Labeler, key: str, model: _SuggestionModel, cancelled: Callable[[], bool]
 ) -> ImageSuggested:
     note = annotation.load_note(project, key)
     image = image_files.read(project.image_path(key))
     size = (image.shape[1], image.shape[0])
     labels = annotation.load_mask(project, key, size)
-    result = predictor.predict(image, cancelled=cancelled)
+    result = predictor.predict(image, name=key, cancelled=cancelled)
     assert result.mask is not None
     own_model = model.folder.resolve().is_relative_to(project.root.resolve())
     table = class_table(project.classes, result.regions, own=own_model)

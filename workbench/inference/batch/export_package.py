@@ -24,7 +24,7 @@ import numpy as np
 from ..engines import EngineError
 from ..engines.registry import KINDS
 from ..io import file_access
-from ..io.file_access import read_regular, write_atomic
+from ..io.file_access import open_file, read_regular, write_atomic
 from ..io.image_io import ReadError, decode_image, read_image, write_png
 from ..io.json_io import JsonError, read_json
 from ..model_settings import (
@@ -114,7 +114,7 @@ def _checked_files(folder: Path) -> list[Path]:
 
 def _sha256(path: Path) -> str:
     digest = hashlib.sha256()
-    with path.open("rb") as file:
+    with open_file(path) as file:
         while block := file.read(1 << 20):
             digest.update(block)
     return digest.hexdigest()

@@ -5,6 +5,7 @@ Writes masks, overlays, regions.csv, verdicts.csv if the model gives verdicts, r
 
 from __future__ import annotations
 
+import contextlib
 import errno
 import itertools
 import json
@@ -23,6 +24,7 @@ import numpy as np
 from ..engines import EngineError
 from ..io import file_access
 from ..io.file_access import (
+    open_file,
     replacing,
     sweep,
 )
@@ -31,9 +33,10 @@ from ..model_settings import ModelSettings
 from ..overlay_drawing import overlay, overlay_bands
 from ..predictor import Prediction, PredictionCancelled, Predictor
 from ..text_safety import SUFFIX, csv_metadata, csv_rows, csv_table
-from ..verdict_rule import reason_text, unlike_text
+from ..verdict_rule import GOOD, ResultsSummary, reason_text, unlike_text
 from .input_paths import InputSource, OutputNames, SkippedInput, output_names
 from .results_log import ResultsLog, file_state, is_result
+from .stay_awake import stay_awake
 
 _COMPRESSION_LEVEL = 2  # zlib level; higher levels are much slower and save little on photos
 _UP_FILTER = 2  # difference to the row above, the fastest filter to compute with NumPy
@@ -147,7 +150,7 @@ def write_tables(out: Path, settings: ModelSettings, log: ResultsLog) -> None:
 def append_rows(out: Path, settings: ModelSettings, entry: dict[str, Any]) -> None:
     """Append the rows of an image to the tables. Raises OSError."""
     for table in result_tables(settings):
-        with (out / table.file).open("ab") as file:
+        with open_file(out / table.file, "ab") as file:
             file.write(csv_rows(table.rows(entry)))
 
 
@@ -221,12 +224,13 @@ class ResultsFolder:
             "run": predictor.settings.run,
             "engine": getattr(predictor.engine, "name", type(predictor.engine).__name__),
         }
-        self._skipped = [{"path": entry.path, "why": entry.why} for entry in skipped]
+        self._skipped = [{"path": Path(entry.path).as_posix(), "why": entry.why} for entry in skipped]
         self._overlays, self._live = overlays, live
         self._on_entry = on_entry
         head = {**self.header, "fingerprint": fingerprint}
         self._log = ResultsLog(out, head, resume=resume, is_result=partial(is_result, settings=predictor.settings))
         self._names = OutputNames()
+        self._awake = contextlib.ExitStack()
         try:
             sweep(out)
             for name in ("masks", "overlays"):
@@ -241,12 +245,14 @@ class ResultsFolder:
                 self._names.add(done.name)
 
     def __enter__(self) -> ResultsFolder:
+        self._awake.enter_context(stay_awake("images are predicted"))
         return self
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        self.close()
+        with self._awake:
+            self.close()
 
     @property
     def ignored(self) -> int:
@@ -305,7 +311,9 @@ class ResultsFolder:
             why = f"the file cannot be opened ({file_access.reason(error)})"
             return self._skip(source, why, state) if give_up else (None, why)
         try:
-            result = self.predictor.predict(image, progress=on_tile, cancelled=cancelled)
+            result = self.predictor.predict(
+                image, name=source.relative.as_posix(), progress=on_tile, cancelled=cancelled
+            )
         except EngineError as error:
             return self._skip(source, str(error).rstrip("."), state)
         except MemoryError:
@@ -314,7 +322,7 @@ class ResultsFolder:
         done = self._log.done.get(path)
         name = done.name if done and done.name else self._names.reserve(source, request)
         files = self._write_images(name, image, result)
-        entry = {"path": str(source.path), **files, **result.to_json()}
+        entry = {"path": source.path.as_posix(), **files, **result.to_json()}
         if self._on_entry:
             self._on_entry(path, state, name, entry)
         self._log.add(path, state, name, entry)
@@ -323,7 +331,7 @@ class ResultsFolder:
         return result, ""
 
     def _skip(self, source: InputSource, why: str, state: tuple[int, int]) -> tuple[None, str]:
-        path, entry = os.path.abspath(source.path), {"path": str(source.path), "why": why}
+        path, entry = os.path.abspath(source.path), {"path": source.path.as_posix(), "why": why}
         if self._on_entry:
             done = self._log.done.get(path)
             self._on_entry(path, state, done.name if done and done.name else self._names.free(source), entry)
@@ -340,6 +348,12 @@ class ResultsFolder:
         """Return the number of images with results and the number of skipped ones."""
         done = sum(bool(entry.name) for entry in self._log.done.values())
         return done, len(self._log.done) - done + len(self._skipped)
+
+    def summary(self) -> ResultsSummary:
+        """Return the summary of all images with results, those of an earlier run included."""
+        rule = self.predictor.settings.verdict_rule
+        good = None if self.predictor.settings.task == "classification" else GOOD if rule is None else rule.good
+        return ResultsSummary.of((entry for entry in self._log.entries() if "why" not in entry), good)
 
     def report(self) -> dict[str, Any]:
         """Return the content of results.json, with paths of masks and overlays prefixed by `out`.

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 from typing import Any
 
-from ..io.file_access import read_regular, sync
+from ..io.file_access import open_file, read_regular, sync
 from ..io.json_io import JsonError, parse_json, read_lines
 from ..model_settings import (
     MODEL_FILE,
@@ -55,8 +55,7 @@ def model_fingerprint(folder: Path | str) -> str:
     digest = hashlib.sha256(read_regular(folder / MODEL_FILE))
     for name in network_files(load_settings(folder / MODEL_FILE)):
         if (folder / name).is_file():
-            with (folder / name).open("rb") as file:
-                digest.update(hashlib.sha256(file.read()).digest())
+            digest.update(hashlib.sha256(read_regular(folder / name)).digest())
     return digest.hexdigest()
 
 
@@ -90,7 +89,7 @@ class ResultsLog:
         folder.mkdir(parents=True, exist_ok=True)
         if self.path.is_symlink() or (self.path.exists() and not self.path.is_file()):
             raise ResultsLogError(f"{self.path} is not a regular file. Choose another folder of results.")
-        self._file = self.path.open("a+b", buffering=0)
+        self._file = open_file(self.path, "a+b", buffering=0)
         try:
             if not _lock(self._file.fileno()):
                 raise ResultsLogError(f"Another program is writing its results into {folder}. Choose another folder.")

@@ -107,7 +107,7 @@ def _batch(options: argparse.Namespace, predictor: Predictor, fingerprint: str) 
         complete = predict_all(
             folder, sources, on_image=progress.image, on_tile=progress.tile, stop=stop.requested, cancelled=stop.at_once
         )
-        report = folder.report()
+        report, summary = folder.report(), folder.summary()
     if not complete:
         done = f"{len(report['pictures'])} of {_images(len(sources))} done; results in {options.out}"
         raise _UsageError(f"Stopped. {done}. Run it again with --continue for the others.")
@@ -117,7 +117,7 @@ def _batch(options: argparse.Namespace, predictor: Predictor, fingerprint: str) 
     if unlike:
         _note(unlike)
     left_out = f", {len(report['skipped'])} skipped" if report["skipped"] else ""
-    _print(f"{_images(len(report['pictures']))}{left_out}; results in {options.out}", options)
+    _print(f"{summary}; {_images(len(report['pictures']))}{left_out}; results in {options.out}", options)
     return report
 
 
@@ -129,7 +129,7 @@ def _watch(options: argparse.Namespace, predictor: Predictor, fingerprint: str) 
         count["skipped" if result is None else "pictures"] += 1
         _note_image(_result_line(path, result, why), result, reported)
         if options.json:
-            _out(json.dumps({"path": path, "why": why} if result is None else {"path": path, **result.to_json()}))
+            _out(json.dumps({"path": Path(path).as_posix(), **({"why": why} if result is None else result.to_json())}))
 
     with (
         handle_interrupts(lambda: _note("Stopping after this image; press again to stop at once.")) as stop,

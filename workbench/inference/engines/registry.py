@@ -8,6 +8,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from importlib.util import find_spec
 
+from .. import visual_cpp
 from ..cpu_environment import processor_flags
 
 
@@ -91,6 +92,8 @@ def cannot_make(name: str) -> str:
 
 
 def _tensorrt() -> str:
+    if too_old := visual_cpp.shortcoming():
+        return too_old
     import onnxruntime
 
     # The CUDA build of ONNX Runtime names the provider also without TensorRT's own libraries.
@@ -118,4 +121,9 @@ def _bf16() -> str:
     return "This CPU has no native bf16 support, so bf16 would not be faster."
 
 
-_CHECKS: dict[str, Callable[[], str]] = {"tensorrt": _tensorrt, "bf16": _bf16}
+_CHECKS: dict[str, Callable[[], str]] = {
+    "onnx": visual_cpp.shortcoming,
+    "int8": visual_cpp.shortcoming,
+    "tensorrt": _tensorrt,
+    "bf16": _bf16,
+}

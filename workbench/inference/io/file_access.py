@@ -12,6 +12,8 @@ from __future__ import annotations
 
 import contextlib
 import errno
+import functools
+import ntpath
 import os
 import re
 import secrets
@@ -33,6 +35,10 @@ _NOT_EMPTY = 145  # error of Windows: a file of the folder is removed, but still
 Result = TypeVar("Result")
 
 
+_REPEATED = 5.0  # seconds in which a file that stayed held is not waited for again
+_held: dict[str, float] = {}  # path of such a file: end of this time
+
+
 def patiently(access: Callable[..., Result], *arguments: Any) -> Result:
     """Return access(*arguments), repeated while another program holds the file. Raises OSError."""
     for pause in PAUSES:
@@ -41,8 +47,21 @@ def patiently(access: Callable[..., Result], *arguments: Any) -> Result:
         except OSError as error:
             if not isinstance(error, PermissionError) and getattr(error, "winerror", None) != _NOT_EMPTY:
                 raise
+            if _held.get(str(error.filename), 0.0) > time.monotonic():
+                raise
         time.sleep(pause)
-    return access(*arguments)
+    try:
+        return access(*arguments)
+    except PermissionError as error:
+        if len(_held) > 1000:
+            _held.clear()
+        _held[str(error.filename)] = time.monotonic() + _REPEATED
+        raise
+
+
+def open_file(path: Path, mode: str = "rb", buffering: int = -1) -> Any:
+    """Return a binary file that is opened as by `Path.open`, once no other program holds it. Raises OSError."""
+    return patiently(path.open, mode, buffering)
 
 
 def reason(error: BaseException) -> str:
@@ -50,6 +69,58 @@ def reason(error: BaseException) -> str:
     if isinstance(error, PermissionError) and sys.platform == "win32":
         return "another program has it open, or its permissions do not allow it"
     return getattr(error, "strerror", None) or str(error)
+
+
+class UnfitPath(OSError):
+    """Path that Windows gives to no file or folder."""
+
+
+_DEVICE = re.compile(r"(con|prn|aux|nul|com[\d¹²³]|lpt[\d¹²³]) *(\..*)?", re.IGNORECASE | re.DOTALL)
+_FORBIDDEN = re.compile(r'[<>:"/\\|?*\x00-\x1f]')
+_LONGEST, _LONGEST_FOLDER = 259, 247  # characters of a path, unless Windows is set to allow more
+
+
+def name_problem(name: str) -> str:
+    """Return why Windows accepts no file or folder of this name, as a part of a sentence; "" if it does."""
+    if _DEVICE.fullmatch(name):
+        return f"Windows reserves the name “{name}” for a device"
+    if found := _FORBIDDEN.search(name):
+        return f"Windows allows no {ascii(found[0])} in the name “{name}”"
+    return f"Windows drops the end of the name “{name}”" if name.endswith((".", " ")) else ""
+
+
+def path_problem(path: Path | str, longest: int = _LONGEST) -> str:
+    """Return why Windows accepts no file of this path, as a part of a sentence; "" if it does.
+
+    longest: number of characters that it may have, unless long paths are enabled.
+    """
+    drive, rest = ntpath.splitdrive(os.fspath(path))  # a share or \\?\ counts as a drive
+    for name in re.split(r"[\\/]", rest):
+        if name not in ("", ".", "..") and (why := name_problem(name)):
+            return why
+    length = len(drive) + len(rest)
+    if length <= longest or drive.startswith("\\\\?\\") or _long_paths_enabled():
+        return ""
+    return f"it has {length} characters, and Windows allows {longest} here"
+
+
+@functools.cache
+def _long_paths_enabled() -> bool:
+    if sys.platform != "win32":
+        return True
+    import winreg
+
+    with contextlib.suppress(OSError):
+        key = r"SYSTEM\CurrentControlSet\Control\FileSystem"
+        with winreg.OpenKey(winreg.HKEY_LOCAL_MACHINE, key, 0, winreg.KEY_READ | winreg.KEY_WOW64_64KEY) as opened:
+            return bool(winreg.QueryValueEx(opened, "LongPathsEnabled")[0])
+    return False
+
+
+def check_path(path: Path, longest: int = _LONGEST) -> None:
+    """Raise UnfitPath if this is Windows and it accepts no file of this path; see `path_problem`."""
+    if sys.platform == "win32" and (why := path_problem(path, longest)):
+        raise UnfitPath(errno.EINVAL, why, os.fspath(path))
 
 
 def remove_file(path: Path, *, missing_ok: bool = False) -> None:
@@ -98,6 +169,7 @@ def keep_root(root: Path) -> None:
 
 def make_folder(folder: Path) -> None:
     """Create a folder and its parents, except roots registered by `keep_root` and their parents. Raises OSError."""
+    check_path(folder, _LONGEST_FOLDER)
     missing_folders: list[Path] = []
     for path in (folder, *folder.parents):
         if path in _ROOTS:
@@ -141,6 +213,7 @@ def replacing(path: Path | str) -> Iterator[BinaryIO]:
     Creates the folder. Raises OSError.
     """
     path = Path(path)
+    check_path(path)
     make_folder(path.parent)
     # A short random name, because the target's name may already have the maximum length.
     temporary = path.parent / f".{secrets.token_hex(8)}.tmp"
@@ -180,9 +253,11 @@ def require_regular(path: Path | str) -> None:
 
 def open_regular(path: Path | str) -> FileIO:
     """Open a regular file for reading, following links, without blocking. Raises OSError, including NotRegular."""
-    require_regular(path)
-    # The file may have been replaced meanwhile: without O_NONBLOCK, opening a pipe blocks until a writer connects.
-    flags = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0) | getattr(os, "O_CLOEXEC", 0)
+    if sys.platform == "win32":  # elsewhere a second operation, which a network folder answers after milliseconds
+        require_regular(path)
+    # Without O_NONBLOCK, opening a pipe blocks until a writer connects.
+    flags = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_NOCTTY", 0)
+    flags |= getattr(os, "O_BINARY", 0) | getattr(os, "O_CLOEXEC", 0)
     descriptor = patiently(os.open, path, flags)
     try:
         if not stat.S_ISREG(os.fstat(descriptor).st_mode):

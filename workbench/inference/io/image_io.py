@@ -117,7 +117,7 @@ def read_header(path: Path | str) -> ImageHeader:
                 raise ReadError(path, "the file is empty")
             properties = describe(view)
     except (OSError, ValueError) as error:
-        raise _cannot_open(path, error) from None
+        raise _cannot_open(path, error) from error
     if properties.kind == "tiff" and not properties.width:
         width, height = tiff_size(path, upright=False) or (0, 0)
         properties = replace(properties, width=width, height=height)
@@ -132,7 +132,7 @@ def _load(path: Path | str) -> np.ndarray:
     except MemoryError:
         raise ReadError(path, "there is not enough memory for it") from None
     except (OSError, ValueError) as error:
-        raise _cannot_open(path, error) from None
+        raise _cannot_open(path, error) from error
 
 
 def _cannot_open(path: Path | str, error: Exception) -> ReadError:

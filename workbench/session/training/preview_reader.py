@@ -11,7 +11,7 @@ import numpy as np
 from PySide6.QtCore import QObject, Signal
 
 from workbench.core.problems import Problem
-from workbench.core.project.annotation import load_mask, read_mask
+from workbench.core.project.annotation import load_truth, read_mask
 from workbench.core.project.project import NOT_LABELED, Project
 from workbench.core.project.storage import inside
 from workbench.core.runs.events import Evaluated, Preview
@@ -193,14 +193,15 @@ class PreviewReader(QObject):
         validation = self._validations.get(max((s for s in self._validations if s <= step), default=-1))
         own = [(s, found) for (other, s), found in self._maturities.items() if other == key and s < step]
         earlier = own or [(s, found) for (_, s), found in self._maturities.items() if s <= step]
-        mature_before = bool(earlier) and max(earlier, key=lambda entry: entry[0])[1].mature
-        self._maturities[place] = maturity(preview.facts, preview.labels, validation, mature_before=mature_before)
+        mature_before = bool(earlier) and max(earlier, key=lambda entry: entry[0])[1].state in ("mature", "unmeasured")
+        how = {"mature_before": mature_before, "needs_score": True}
+        self._maturities[place] = maturity(preview.facts, preview.labels, validation, **how)
 
 
 def _label(project: Project, key: str, mask: np.ndarray) -> np.ndarray | None:
     """Return the saved label of an image, uint8 (H, W); None without one."""
     try:
-        return load_mask(project, key, (mask.shape[1], mask.shape[0]))
+        return load_truth(project, key, (mask.shape[1], mask.shape[0]))
     except Problem:
         return None
 

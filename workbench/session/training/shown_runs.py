@@ -130,11 +130,13 @@ class RunList(QObject):
         return {} if line is None else line.metrics
 
     def models(self) -> list[Path]:
-        """Return the folders of the usable runs, that of the run in use first, and of the exports."""
-        used, folders = self.in_use, [line.run.root for line in self.usable()]
-        if used is not None and used.root in folders:
-            folders.insert(0, folders.pop(folders.index(used.root)))
-        return [*folders, *self.exports]
+        """Return the folders of the model in use: its exports, the newest first, and its run."""
+        used = self.in_use
+        return [] if used is None else [*self.exports_of(used), used.root]
+
+    def exports_of(self, run: Run) -> list[Path]:
+        """Return the exports of a run, the newest first."""
+        return [path for path in self.exports if path.name.startswith(run.name)]
 
     def refresh(self, *_: object) -> None:
         """List the runs again; `listed` follows. A result that is still outstanding is dropped."""
@@ -320,7 +322,8 @@ def _store(run: Run, line: str) -> None:
 
 
 def _list_exports(project_root: Path) -> list[Path]:
-    """Return the exports of a project, newest name first."""
-    folder = project_root / "exports"
-    exports = sorted(folder.iterdir(), reverse=True) if folder.is_dir() else []
-    return [path for path in exports if (path / MODEL_FILE).is_file() and not path.name.startswith(".")]
+    """Return the exports of a project, newest first."""
+    files = [
+        path for path in (project_root / "exports").glob(f"*/{MODEL_FILE}") if not path.parent.name.startswith(".")
+    ]
+    return [path.parent for path in sorted(files, key=lambda path: (path.stat().st_mtime, str(path)), reverse=True)]

@@ -29,7 +29,7 @@ from workbench.core.runs.launch import training_process, worker_command, worker_
 from workbench.core.runs.run import Run
 from workbench.core.runs.run_history import EventTail, read_past
 from workbench.core.text_patterns import free_path
-from workbench.inference.io.file_access import remove_file
+from workbench.inference.io.file_access import open_file, remove_file
 from workbench.session.tasks import Job, Task
 
 if TYPE_CHECKING:
@@ -162,14 +162,14 @@ def commands_path(run: Run) -> Path:
 
 def send_command(run: Run, line: str) -> None:
     """Append a command for a trainer that was not started by this process. Raises OSError."""
-    with commands_path(run).open("a", encoding="utf-8") as file:
-        file.write(line + "\n")
+    with open_file(commands_path(run), "ab") as file:
+        file.write(line.encode() + b"\n")
 
 
 def append_ending(run: Run, ending: Finished | Failed) -> None:
     """Append the ending of a trainer that crashed to the events file."""
     try:
-        with run.events_path.open("ab+") as file:
+        with open_file(run.events_path, "ab+") as file:
             size = file.seek(0, os.SEEK_END)
             if size:
                 file.seek(size - 1)

@@ -436,7 +436,7 @@ def find_weakness(
 def _labeled_regions(project: Project, sample: ParitySample, settings: ModelSettings) -> int | None:
     """Return the number of labeled regions of an image, None without a label."""
     try:
-        mask = annotation.load_mask(project, sample.key)
+        mask = annotation.load_truth(project, sample.key)
     except Problem:
         return None
     return None if mask is None else len(measure_regions(settings, mask))

@@ -291,7 +291,13 @@ def present_settings(run: Run, project: Project, dataset: Dataset, formats: Sequ
             settings = dataclasses.replace(load_settings(path), files=files, order=(), engines={})
         else:
             settings = networks.settings(
-                run.settings(), dataset, name=name, run=run.name, um_per_pixel=scale, files=files
+                run.settings(),
+                dataset,
+                name=name,
+                run=run.name,
+                um_per_pixel=scale,
+                areas=project.file.inspection_areas,
+                files=files,
             )
     except SettingsError as error:
         raise RunBroken(path=str(path), why=str(error)) from error

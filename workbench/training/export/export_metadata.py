@@ -12,6 +12,7 @@ Values are text. Those of classes and verdicts are lists with one line per entry
     verdict_good, verdict_bad                    the two verdicts; an empty bad one: the name of the class
     verdict_areas_px, verdict_probabilities      limits of a region, one line per class; 0: no limit
     verdict_anomaly_score, anomaly_exponent      threshold in pixels, see `VerdictRule`; exponent of the probability
+    verdict_unsure_score    anomaly score in pixels above which other images are "unsure"; empty: none is
     verdict_border_px, border_exponent           border of the image that does not count, see `ModelSettings`
     um_per_pixel            scale of the image; empty if unknown
     settings                content of model.json without its files
@@ -97,6 +98,7 @@ def _verdict_rule(settings: ModelSettings) -> dict[str, str]:
         "verdict_areas_px": _lines((limit and limit.area) or 0 for limit in of_classes),
         "verdict_probabilities": _lines(f"{(limit and limit.probability) or 0:g}" for limit in of_classes),
         "verdict_anomaly_score": f"{rule.mass:.9g}",
+        "verdict_unsure_score": "" if rule.unsure is None else f"{rule.unsure:.9g}",
         "anomaly_exponent": f"{settings.anomaly_exponent:g}",
         "verdict_border_px": str(settings.verdict_border),
         "border_exponent": str(settings.border_exponent),

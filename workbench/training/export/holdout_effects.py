@@ -116,8 +116,8 @@ def move_thresholds(
         return dataclasses.replace(settings, thresholds=(_probability(point),) * len(settings.classes))
     sweep = ThresholdSweep(tuple(entry.id for entry in settings.classes))
     predictor = Predictor(settings, engine)
-    for number, (_, image, mask) in enumerate(_labeled_images(project, items), start=1):
-        scores = predictor.predict(image, keep_probabilities=True).class_scores
+    for number, (item, image, mask) in enumerate(_labeled_images(project, items), start=1):
+        scores = predictor.predict(image, name=item.key, keep_probabilities=True).class_scores
         assert scores is not None
         sweep.add(mask, scores)
         tick(number / len(items))
@@ -137,7 +137,7 @@ def refit_rule(
         return settings
     predictor, images = Predictor(settings, engine), []
     for item, image, mask in _labeled_images(project, items):
-        table = predictor.predict(image).table
+        table = predictor.predict(image, name=item.key).table
         assert table is not None
         defective = bool(((mask > 0) & (mask <= MAX_CLASS_ID)).any())
         images.append(ScoredImage(item.key, item.part, defective, table))
@@ -149,7 +149,7 @@ def _labeled_images(project: Project, items: Sequence[Item]) -> Iterator[tuple[I
     for item in items:
         try:
             image = read(project.image_path(item.key))
-            mask = annotation.load_mask(project, item.key, (image.shape[1], image.shape[0]))
+            mask = annotation.load_truth(project, item.key, (image.shape[1], image.shape[0]))
         except Problem:
             continue
         if mask is not None:

@@ -45,7 +45,8 @@ def write_layout(name: str, folder: Path, settings: ModelSettings, source: Layou
     if layout.engine and layout.engine not in settings.files:
         return source.copied(layout.engine)
     module, _, function = layout.code.partition(":")
-    write = getattr(importlib.import_module(f"workbench.training.export.{module}"), function)
+    own = "." not in module  # others are those of plug-ins
+    write = getattr(importlib.import_module(f"workbench.training.export.{module}" if own else module), function)
     return write(folder, settings, source)
 
 

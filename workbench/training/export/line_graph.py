@@ -25,7 +25,15 @@ from onnx import TensorProto, compose, helper
 from workbench.core.messages import Message
 from workbench.core.runs.onnx_files import checked_model
 from workbench.inference.model_settings import MIRRORED, ModelSettings
-from workbench.inference.tiles import MAX_VALUE, MIN_VALUE, BlendWeights, Grid, blend_weights, prediction_grid
+from workbench.inference.tiles import (
+    MAX_VALUE,
+    MIN_VALUE,
+    BlendWeights,
+    Grid,
+    blank_outside,
+    blend_weights,
+    prediction_grid,
+)
 from workbench.training.onnx_graph import INPUT, OUTPUT, OnnxGraph
 
 _LEAST_SHARE = 1e-3  # of a source pixel that OpenCV considers
@@ -87,6 +95,13 @@ def _joined(
     return checked_model(joined.graph)
 
 
+def _inside(settings: ModelSettings, shape: tuple[int, int]) -> np.ndarray | None:
+    """Return the pixels in which is inspected, bool (H, W), None for all. Raises LineModelRefused."""
+    if any(area.folder for area in settings.areas):
+        raise LineModelRefused(Message("line.areas_of_folders"))
+    return settings.areas[0].inside(shape) if settings.areas else None
+
+
 # --- image to batch of the network --------------------------------------------------------------------
 
 
@@ -94,6 +109,11 @@ def _input_graph(settings: ModelSettings, shape: tuple[int, int], size: tuple[in
     graph = OnnxGraph("input/")
     pixels = pixel_type(settings)
     x = graph.add("Cast", [IMAGE], "input/float", to=TensorProto.FLOAT)
+    inside = _inside(settings, shape)
+    if inside is not None and settings.task == "classification":
+        pixel = np.zeros((1, 1, 3) if settings.channels == 3 else (1, 1), pixels)
+        blank = blank_outside(pixel, np.zeros((1, 1), bool), settings).reshape(1, 1, 1, -1).astype(np.float32)
+        x = graph.add("Where", [graph.constant(inside[None, ..., None]), x, graph.constant(blank)])
     x = graph.add("Transpose", [x], "input/channels_first", perm=[0, 3, 1, 2])
     if size != shape:
         x = _reduce_image(graph, x, shape, size)
@@ -192,7 +212,8 @@ def _output_graph(settings: ModelSettings, shape: tuple[int, int], size: tuple[i
         grid = prediction_grid(*size, settings)
         x = _mean_of_versions(graph, x, settings, flip=True)
         channels = 1 + len(settings.classes)
-        outputs = _class_map(graph, _image_probabilities(graph, x, grid, channels, shape), settings, shape)
+        probabilities = _image_probabilities(graph, x, grid, channels, shape, _inside(settings, shape))
+        outputs = _class_map(graph, probabilities, settings, shape)
         batch_shape = [len(grid) * versions, channels, grid.tile_height, grid.tile_width]
     batch = helper.make_tensor_value_info(_NETWORK + PROBABILITIES, TensorProto.FLOAT, batch_shape)
     return graph.model("output", [batch], outputs)
@@ -209,8 +230,10 @@ def _mean_of_versions(graph: OnnxGraph, x: str, settings: ModelSettings, *, flip
     return graph.add("Div", [total, graph.number(1 + len(settings.mirrored))])
 
 
-def _image_probabilities(graph: OnnxGraph, x: str, grid: Grid, channels: int, shape: tuple[int, int]) -> str:
-    """Blend the tiles, and resize the result to the image, limited to 0..1."""
+def _image_probabilities(
+    graph: OnnxGraph, x: str, grid: Grid, channels: int, shape: tuple[int, int], inside: np.ndarray | None
+) -> str:
+    """Blend the tiles, and resize the result to the image, limited to 0..1. inside: pixels in which is inspected."""
     if len(grid) == 1:
         if (grid.tile_height, grid.tile_width) != (grid.height, grid.width):
             x = _slice(graph, x, {2: (0, grid.height), 3: (0, grid.width)})
@@ -227,6 +250,9 @@ def _image_probabilities(graph: OnnxGraph, x: str, grid: Grid, channels: int, sh
     if (grid.height, grid.width) != shape:
         sizes = graph.integers([1, channels, *shape])
         x = graph.add("Resize", [x, "", "", sizes], mode="linear", coordinate_transformation_mode="half_pixel")
+    if inside is not None:
+        background = graph.constant(np.eye(channels, 1, dtype=np.float32)[None, ..., None])
+        x = graph.add("Where", [graph.constant(inside), x, background])
     return graph.add("Clip", [x, graph.number(0), graph.number(1)], PROBABILITIES)
 
 

@@ -25,6 +25,7 @@ from workbench.core.resources import SOURCE_LANGUAGE
 from workbench.core.runs.dataset import Dataset
 from workbench.core.runs.held_out import stratified_order
 from workbench.core.runs.run import Run
+from workbench.inference.io.file_access import read_regular
 from workbench.inference.model_settings import MODEL_FILE, load_settings
 from workbench.inference.predictor import Predictor
 from workbench.training.model_card.card_content import CardEvaluation, CardSources, make_card
@@ -93,7 +94,7 @@ def write_card(
 def _latency(folder: Path) -> dict[str, Any]:
     """Return the measured speed; empty if it was not measured."""
     try:
-        content = json.loads((folder / _LATENCY_FILE).read_text("utf-8"))
+        content = json.loads(read_regular(folder / _LATENCY_FILE))
     except (OSError, ValueError):
         return {}
     return content if isinstance(content, dict) else {}

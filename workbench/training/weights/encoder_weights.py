@@ -26,6 +26,7 @@ from workbench.core.project.storage import write_bytes
 from workbench.core.runs.events import Progress
 from workbench.core.runs.network_stats import BLOCKS
 from workbench.core.runs.training_settings import RANDOM, TrainingSettings
+from workbench.inference.io.file_access import read_regular
 from workbench.training.lite0_encoder import Lite0Body, Lite0Classifier
 from workbench.training.network_state import Arrays, load_weights, weights
 from workbench.training.reporter import Reporter
@@ -206,7 +207,7 @@ def download_weights(depth: int, report: Reporter, *, cancelled: Callable[[], bo
     """Return the content of the file for a ResNet of this depth, from cache or network. Raises NoDownload."""
     cached = cache_path(depth)
     with contextlib.suppress(OSError):
-        data = cached.read_bytes()
+        data = read_regular(cached)
         if _has_checksum(data, depth):
             return data
     data = _fetch(URL.format(depth=depth), depth, cached, report, cancelled)

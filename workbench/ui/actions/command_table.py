@@ -161,6 +161,7 @@ class DialogRequests(QObject):
     palette = Signal()
     settings = Signal()
     guide = Signal(str)  # file name of a page, "" for the first
+    coach_marks = Signal()
 
 
 def verdict_name(session: Session, number: int) -> str:

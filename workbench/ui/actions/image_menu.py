@@ -112,6 +112,26 @@ class ImageMenu(MenuTable):
                 ),
             ),
             Command(
+                "separate",
+                self.tr("Separate good and defe&ctive images"),
+                lambda c: c.images.separate(),
+                icon="grid",
+                keys="Ctrl+Shift+G",
+                needs=WRITABLE + IMAGES,
+                tip=self.tr("Show all images as thumbnails: {good} good, {defective} defective, {skip} next"),
+                tip_keys={"good": "good_image", "defective": "defective_image", "skip": "skip_image"},
+                changes_image=True,
+            ),
+            Command(
+                "paint_defective",
+                self.tr("Paint defective images"),
+                lambda c: c.images.paint_defective(),
+                icon="brush",
+                needs=WRITABLE + IMAGES,
+                tip=self.tr("List the images in progress, and open the next one whose defects are not painted"),
+                changes_image=True,
+            ),
+            Command(
                 "no_good_images",
                 self.tr("T&here are no good images"),
                 lambda c: c.workflow.set_no_good_images(not c.workflow.no_good_images),
@@ -291,11 +311,13 @@ class ImageMenu(MenuTable):
 
 
 def _mark_done_and_go(c: CommandContext) -> None:
+    if not c.canvas.content.seen:
+        return  # a key typed faster than the images appear
     c.session.verdict_steps.set_status("done")
     if c.preferences.after_done == "next":
         c.images.go(1)
     elif c.preferences.after_done == "next_open":
-        c.images.go_to("open", 1)
+        c.images.go_to("open", 1, quiet=True)
 
 
 def _set_status(c: CommandContext, status: Status) -> None:

@@ -1,7 +1,4 @@
-"""Commands of the menu *Label*: tools, from the tool registry, their options, classes, suggestions and spots.
-
-Commands of the menu *Train*: training, settings, evaluation, prediction, curves and export.
-"""
+"""Commands of the menus *Label* (tools, classes, suggestions, spots) and *Train* (training, evaluation, export)."""
 
 from __future__ import annotations
 
@@ -87,6 +84,12 @@ class TrainMenu(MenuTable):
                     lambda c: c.continuous_training.can_resume(), self.tr("No finished training can be continued")
                 ),
                 tip=self.tr("Continue the shown run with all labels added since it ended"),
+            ),
+            Command(
+                "stay_awake",
+                self.tr("Keep the computer a&wake"),
+                lambda c: c.view_settings.toggle_stay_awake(),
+                checked=lambda c: c.view_settings.stays_awake(),
             ),
             SEPARATOR,
             Command(

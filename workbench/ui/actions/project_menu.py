@@ -9,6 +9,7 @@ import contextlib
 
 from workbench.session.error_log import log_folder
 from workbench.ui.actions.command_table import (
+    IMAGE,
     IMAGES,
     PAINTABLE,
     PROJECT,
@@ -105,6 +106,13 @@ class HelpMenu(MenuTable):
                 lambda c: c.requests.guide.emit("tour.md"),
                 tip=self.tr("Explain the parts of the window one after another"),
             ),
+            Command(
+                "coach_marks",
+                self.tr("Show the &controls"),
+                lambda c: c.requests.coach_marks.emit(),
+                needs=PROJECT + IMAGES,
+                tip=self.tr("Point at the controls of a first project, one after another"),
+            ),
             Command("guide", self.tr("G&uide"), lambda c: c.requests.guide.emit(""), icon="book", keys="Shift+F1"),
             Command(
                 "keys",
@@ -184,6 +192,15 @@ class ProjectMenu(MenuTable):
                 tip=self.tr("Folders with the images of this project, and removed images"),
             ),
             Command(
+                "remove_area",
+                self.tr("Remove inspection &area"),
+                lambda c: c.session.areas.remove(c.session.key),
+                needs=WRITABLE
+                + IMAGE
+                + require(lambda c: c.session.areas.of(c.session.key), self.tr("This image has no inspection area")),
+                tip=self.tr("Inspect the images that have this area as a whole again"),
+            ),
+            Command(
                 "reload",
                 self.tr("Refresh image &list"),
                 lambda c: c.session.refresh_images(),
@@ -225,6 +242,13 @@ class ProjectMenu(MenuTable):
                 lambda c: c.reports.statistics(),
                 needs=PROJECT,
                 tip=self.tr("Numbers of images, classes and regions, and region sizes"),
+            ),
+            Command(
+                "part_rule",
+                self.tr("&How parts are told apart…"),
+                lambda c: c.reports.part_rule(),
+                needs=PROJECT + IMAGES,
+                tip=self.tr("By folder, by name, or each image by itself; with the data split that follows"),
             ),
             SEPARATOR,
             Command(

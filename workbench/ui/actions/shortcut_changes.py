@@ -212,6 +212,9 @@ class ShortcutsDialog(QDialog):
             (self.tr("Shift + right drag"), self.tr("Contrast (horizontal), brightness (vertical)")),
             (self.tr("Hold {key}").format(key=key_text("hide_overlays")), self.tr("Hide all overlays")),
             (self.tr("Right-click"), self.tr("Menu of the region under the pointer")),
+            (key_text("good_image"), self.tr("Thumbnails: good images, and next")),
+            (key_text("defective_image"), self.tr("Thumbnails: defective images, and next")),
+            (key_text("skip_image"), self.tr("Thumbnails: next image, without a decision")),
         ]
 
     def _add(self, grid: QGridLayout, title: str, rows: list[tuple[str, str]]) -> None:

@@ -17,6 +17,7 @@ from workbench.ui.canvas.layers.canvas_scene import CanvasContent, CanvasScene
 from workbench.ui.canvas.layers.view_state import Viewport, ViewState
 from workbench.ui.canvas.scene_renderer import SceneRenderer
 from workbench.ui.canvas.tools.image_context import ToolTasks
+from workbench.ui.canvas.tools.inspection_tool import AreaOutline
 from workbench.ui.canvas.tools.polygon_tool import PolygonTool
 from workbench.ui.canvas.tools.region_tool import RegionTool, SelectedRegion
 from workbench.ui.canvas.tools.tool_base import Tool
@@ -78,6 +79,7 @@ class Canvas(QWidget):
         self.navigation = Navigation(self.view_state, self.options, self.set_diameter, self)
         self.minimap = Minimap(self.view_state, self.scene, self.renderer, self)
         self.ruler = Ruler(self.view_state, self.renderer, self)
+        self.area_outline = AreaOutline(session, self.view_state, self.renderer, self)
         self._picker = ClassPicker(session)
         guard = PreviewGuard(self.scene)
         items = WindowLevelDrag(self.scene), self.minimap, self.navigation, self.ruler, guard, self._picker
@@ -161,7 +163,7 @@ class Canvas(QWidget):
         self._arrange()
 
     def _arrange(self) -> None:
-        interactors = (*self.items, self.current, self.suggestions, self._menu)
+        interactors = (*self.items, self.current, self.suggestions, self._menu, self.area_outline)
         self.renderer.overlays = interactors
         self._dispatcher.arrange(interactors, self.current)
 
@@ -315,6 +317,7 @@ class Canvas(QWidget):
         self.renderer.update_scene()
 
     def paintEvent(self, event) -> None:
+        self.content.seen_key = self._session.key
         painter = QPainter(self)
         try:
             self.renderer.paint(painter, event)

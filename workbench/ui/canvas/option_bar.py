@@ -149,7 +149,7 @@ class OptionBar(QWidget):
         self._toggle("pressure", self.tr("Pen pressure"), self.tr("Adjust the stroke width to the pen pressure"))
         auto = self.tr("Determine the value from the image at each click")
         self._value("tolerance", self.tr("Tolerance"), "", "tolerance_auto", auto)
-        self._value("band", self.tr("Gray range"), "", "band_auto", auto)
+        self._value("band", self.tr("Value range"), "", "band_auto", auto)
         self._value("smoothing", self.tr("Smooth"), self.tr(" px"))
         self.fields["smoothing"][0].setContentsMargins(_APART, 0, 0, 0)
         self._toggle("fill_inside", self.tr("Fill holes"), self.tr("Include enclosed areas"))
@@ -168,6 +168,11 @@ class OptionBar(QWidget):
             "click_visible",
             self.tr("Visible area only"),
             self.tr("Small defects of a large image: zoom in before the click"),
+        )
+        self._toggle(
+            "folder_only",
+            self.tr("Only this folder"),
+            self.tr("The area is that of the images in the folder of this image; otherwise of all images without one"),
         )
         self.click_model = ClickModelField(self._canvas.clicks)
         self._put("click_model", self.click_model)

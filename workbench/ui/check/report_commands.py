@@ -1,8 +1,8 @@
-"""Commands for the check and the statistics of the project."""
+"""Commands for the check, the statistics and the parts of the project."""
 
 from __future__ import annotations
 
-from PySide6.QtCore import QObject
+from PySide6.QtCore import QObject, Qt
 from PySide6.QtWidgets import QDialog, QWidget
 
 from workbench.ui.canvas.canvas_widget import Canvas
@@ -16,7 +16,7 @@ _SCALE = 8.0  # device pixels per image pixel at the place of a finding
 
 
 class ReportCommands(QObject):
-    """Check and statistics dialogs, and the way from a finding to its image."""
+    """Check, statistics and part dialogs, and the way from a finding to its image."""
 
     def __init__(
         self,
@@ -58,6 +58,16 @@ class ReportCommands(QObject):
             dialog = StatisticsDialog(self._services.session, job, self._style, self._window)
         if (job.result is None or job.outdated) and not job.running:
             dialog.start()
+        _raise(dialog)
+
+    def part_rule(self) -> None:
+        """Show how images of the same part are recognized."""
+        from workbench.ui.check.part_rule_dialog import PartRuleDialog
+
+        for former in self._window.findChildren(PartRuleDialog):
+            former.close()
+        dialog = PartRuleDialog(self._services.session, self._window)
+        dialog.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
         _raise(dialog)
 
     def show_image(self, key: str, place: tuple[int, int] | None) -> None:

@@ -8,12 +8,10 @@ from typing import Protocol
 from PySide6.QtCore import QSignalBlocker, Qt, Signal
 from PySide6.QtGui import QPixmap
 from PySide6.QtWidgets import (
-    QAbstractItemView,
     QComboBox,
     QDialog,
     QFrame,
     QGridLayout,
-    QHBoxLayout,
     QHeaderView,
     QLabel,
     QProgressBar,
@@ -22,7 +20,6 @@ from PySide6.QtWidgets import (
     QSplitter,
     QTableWidget,
     QTableWidgetItem,
-    QVBoxLayout,
     QWidget,
 )
 
@@ -38,6 +35,8 @@ from workbench.ui.services import Services
 from workbench.ui.text import formatting
 from workbench.ui.text.formatting import translate_message
 from workbench.ui.text.run_texts import comparison_text
+from workbench.ui.widgets.box_layouts import add_items, in_column, in_row
+from workbench.ui.widgets.item_views import show_as_rows
 from workbench.ui.widgets.text_labels import resize_for_text
 from workbench.ui.widgets.theme import ThemeManager
 
@@ -57,18 +56,10 @@ class MetricTable(QTableWidget):
     def __init__(self, style: ThemeManager) -> None:
         super().__init__(0, 5)
         self._style = style
-        self.setObjectName("rows")
-        self.setAccessibleName(self.tr("Metrics of both runs"))
-        self.setEditTriggers(QAbstractItemView.EditTrigger.NoEditTriggers)
-        self.setSelectionBehavior(QAbstractItemView.SelectionBehavior.SelectRows)
-        self.setShowGrid(False)
-        self.setTabKeyNavigation(False)
-        self.verticalHeader().hide()
         header = self.horizontalHeader()
         header.setSectionResizeMode(QHeaderView.ResizeMode.ResizeToContents)
-        header.setSectionResizeMode(0, QHeaderView.ResizeMode.Stretch)
-        header.setHighlightSections(False)
         header.setDefaultAlignment(Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter)
+        show_as_rows(self, self.tr("Metrics of both runs"), stretch=0)
 
     def show_metrics(self, compared: ComparedEvaluations) -> None:
         names = [formatting.run_name(each.run) for each in (compared.first, compared.second)]
@@ -167,40 +158,23 @@ class ComparisonDialog(QDialog):
         self._refresh()
 
     def _build(self) -> None:
-        column = QVBoxLayout(self)
-        column.setContentsMargins(16, 14, 16, 14)
-        column.setSpacing(10)
-        row = QHBoxLayout()
+        row = in_row()
         for text, box in ((self.tr("&First run"), self.first), (self.tr("Sec&ond run"), self.second)):
             label = QLabel(text)
             label.setBuddy(box)
             box.setAccessibleName(text.replace("&", ""))
             box.activated.connect(self._start)
-            row.addWidget(label)
-            row.addWidget(box, 1)
-        column.addLayout(row)
-        column.addWidget(self.status)
-        column.addWidget(self.bar)
+            add_items(row, label, (box, 1))
         self.results = QSplitter(Qt.Orientation.Vertical, childrenCollapsible=False)
-        below = QWidget()
-        lower = QVBoxLayout(below)
-        lower.setContentsMargins(0, 6, 0, 0)
-        heading = QHBoxLayout()
-        heading.addWidget(self.pairs_heading, 1)
-        self.legend = outline_legend()
-        heading.addWidget(self.legend)
-        lower.addLayout(heading)
-        lower.addWidget(self.pairs, 1)
+        below, self.legend = QWidget(), outline_legend()
+        heading = in_row((self.pairs_heading, 1), self.legend)
+        in_column(heading, (self.pairs, 1), owner=below, margins=(0, 6, 0, 0))
         self.results.addWidget(self.table)
         self.results.addWidget(below)
         self.results.setSizes([220, 380])
-        column.addWidget(self.results, 1)
-        column.addStretch(0)
-        buttons = QHBoxLayout()
-        buttons.addStretch(1)
-        for button in (self.cancel_button, self.save_button, self.close_button):
-            buttons.addWidget(button)
-        column.addLayout(buttons)
+        buttons = in_row(1, self.cancel_button, self.save_button, self.close_button)
+        items = row, self.status, self.bar, (self.results, 1), 0, buttons
+        in_column(*items, owner=self, margins=(16, 14, 16, 14), spacing=10)
 
     @staticmethod
     def _button(text: str, callback: Callable[[], object]) -> QPushButton:

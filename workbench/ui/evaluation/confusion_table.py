@@ -6,18 +6,13 @@ from collections.abc import Sequence
 
 from PySide6.QtCore import QRect, QSignalBlocker, QSize, Qt, Signal
 from PySide6.QtGui import QBrush
-from PySide6.QtWidgets import (
-    QAbstractItemView,
-    QHeaderView,
-    QStyledItemDelegate,
-    QTableWidget,
-    QTableWidgetItem,
-)
+from PySide6.QtWidgets import QHeaderView, QStyledItemDelegate, QTableWidget, QTableWidgetItem
 
 from workbench.core.evaluation.figure_report import region_confusion
 from workbench.core.evaluation.figures import Figure, Figures
 from workbench.core.text_patterns import fill
 from workbench.ui.text import evaluation_texts
+from workbench.ui.widgets.item_views import show_as_metrics
 from workbench.ui.widgets.text_labels import text_scale
 from workbench.ui.widgets.theme import ThemeManager
 
@@ -54,19 +49,12 @@ class ConfusionTable(QTableWidget):
         self._rows: list[list[int]] = []
         self._recalls: list[Figure | None] = []  # of each row
         self._regions = False  # regions are counted, not images
-        self.setObjectName("metrics")
-        self.setAccessibleName(self.tr("Confusion matrix"))
-        self.setEditTriggers(QAbstractItemView.EditTrigger.NoEditTriggers)
-        self.setSelectionMode(QAbstractItemView.SelectionMode.SingleSelection)
-        self.setTabKeyNavigation(False)
+        show_as_metrics(self, self.tr("Confusion matrix"), row_height=_ROW)
+        self.setSelectionMode(QTableWidget.SelectionMode.SingleSelection)
         self.setTextElideMode(Qt.TextElideMode.ElideMiddle)
-        self.setShowGrid(False)
-        self.verticalHeader().hide()
-        self.verticalHeader().setDefaultSectionSize(_ROW)
         header = self.horizontalHeader()
         header.setSectionResizeMode(QHeaderView.ResizeMode.Fixed)
         header.setMinimumSectionSize(_NARROWEST)
-        header.setHighlightSections(False)
         header.setTextElideMode(Qt.TextElideMode.ElideMiddle)
         self.setItemDelegateForColumn(0, _LabelDelegate(self))
         self.currentCellChanged.connect(self._cell_changed)

@@ -5,8 +5,10 @@ from __future__ import annotations
 from PySide6.QtCore import QCoreApplication, QSettings, Qt, Signal
 from PySide6.QtWidgets import QButtonGroup, QHBoxLayout, QLabel, QPushButton, QStackedWidget, QVBoxLayout, QWidget
 
+from workbench.core.evaluation.image_confusion import ImageConfusion
 from workbench.core.evaluation.split_evaluation import EvaluatedImages
 from workbench.core.evaluation.stored_predictions import ANY, LabeledDefect
+from workbench.inference.verdict_rule import UNSURE
 from workbench.session.run_evaluation import RunEvaluation
 from workbench.ui.evaluation.confusion_table import ConfusionTable
 from workbench.ui.evaluation.defect_cards import (
@@ -22,7 +24,7 @@ from workbench.ui.evaluation.evaluation_tables import ImageTableView
 from workbench.ui.text import formatting
 from workbench.ui.widgets.theme import ThemeManager
 
-_TABS = ("missed", "false", "classes", "images", "table")
+_TABS = ("missed", "false", "classes", "cell", "images", "table")
 _STORED_TAB = "evaluation/tab"  # key in QSettings
 
 
@@ -35,6 +37,8 @@ class DefectBrowser(QWidget):
         super().__init__()
         self._evaluation = evaluation
         self._class_id: int | None = None
+        self._confusion: ImageConfusion | None = None
+        self._cell: tuple[bool, str] | None = None  # of the confusion of images
         self._shown: tuple[object, str] | None = None  # run and split whose first result was shown
         self.gallery, self.table = CardGalleryView(evaluation, style), ImageTableView()
         self.matrix = ConfusionTable(style)
@@ -65,12 +69,13 @@ class DefectBrowser(QWidget):
             self.pages.addWidget(widget)
         column.addWidget(self.pages, 1)
         stored = QSettings().value(_STORED_TAB, "missed")
-        self.tabs[stored if stored in _TABS else "missed"].setChecked(True)
+        self.tabs[stored if stored in _TABS and stored != "cell" else "missed"].setChecked(True)
         self._tabs.buttonClicked.connect(self._tab_changed)
         self.gallery.region_chosen.connect(self.region_chosen)
         self.matrix.cell_chosen.connect(self.refresh)
         self.table.region_chosen.connect(self.region_chosen)
         self._show_counts(0, 0, 0)
+        self.tabs["cell"].hide()
 
     @property
     def tab(self) -> str:
@@ -80,6 +85,19 @@ class DefectBrowser(QWidget):
         """Restrict missed defects and false alarms to a class; None: all classes. Show the present result."""
         self._class_id = class_id
         self.refresh()
+
+    def show_confusion(self, confusion: ImageConfusion) -> None:
+        """Show the images of the chosen cell in another confusion."""
+        self._confusion = confusion
+        if self._cell is not None:
+            self.refresh()
+
+    def show_cell(self, defective: bool, verdict: str) -> None:
+        """Show the images of a cell of the confusion of images, on a tab of their own."""
+        self._cell = defective, verdict
+        self.tabs["cell"].setChecked(True)
+        self.refresh()
+        self.gallery.setFocus()
 
     def refresh(self, *_: object) -> None:
         """Show the present result of the evaluation."""
@@ -94,12 +112,16 @@ class DefectBrowser(QWidget):
         source = (self._evaluation.run, self._evaluation.split)
         if source != self._shown:
             self._shown = source
+            self._cell = None
+            if self.tab == "cell":
+                self.tabs["missed"].setChecked(True)
             self._leave_empty_tab({"missed": len(missed), "false": len(false)})
+        in_cell = self._cell_images(result)
         if self.tab == "table":
             self.table.show_result(self._evaluation, result)
             self.pages.setCurrentWidget(self.table)
             return
-        cards = {"missed": missed, "false": false}.get(self.tab)
+        cards = {"missed": missed, "false": false, "cell": in_cell}.get(self.tab)
         self.matrix.setVisible(self.tab == "classes")
         if self.tab == "classes":
             self.matrix.show_regions(result.figures, [name for name, _ in self._evaluation.classes.values()])
@@ -111,8 +133,25 @@ class DefectBrowser(QWidget):
             self.tr("No missed defects at this operating point")
             if self.tab == "missed"
             else self.tr("No false alarms at this operating point")
+            if self.tab == "false"
+            else self.tr("No such images at this operating point")
         )
         self.pages.setCurrentWidget(self._cards if cards or self.tab == "classes" else self.empty)
+
+    def _cell_images(self, result: EvaluatedImages) -> list[DefectCard]:
+        """Return the images of the chosen cell of the confusion of images, worst first, and name their tab."""
+        tab = self.tabs["cell"]
+        tab.setVisible(self._cell is not None)
+        if self._cell is None or self._confusion is None:
+            return []
+        defective, verdict = self._cell
+        keys = {result.predictions[number].key for number in self._confusion.cells.get(self._cell, ())}
+        label = self.tr("Defective") if defective else self.tr("Good")
+        name = self.tr("Unsure").lower() if verdict == UNSURE else verdict
+        tab.setText(
+            self.tr("{label} → {verdict}  {n}").format(label=label, verdict=name, n=formatting.number(len(keys)))
+        )
+        return [card for card in image_cards(result) if card.prediction.key in keys]
 
     def _cell_cards(self, result: EvaluatedImages) -> list[DefectCard]:
         """Return the regions of the selected cell of the confusion matrix; [] without one."""
@@ -143,6 +182,7 @@ class DefectBrowser(QWidget):
             ("false", self.tr("False alarms  {n}"), false),
             ("classes", self.tr("Classes"), 0),
             ("images", self.tr("Images  {n}"), images),
+            ("cell", "", 0),
             ("table", self.tr("Table"), 0),
         ):
             self.tabs[name].setText(text.format(n=formatting.number(count)))

@@ -8,17 +8,7 @@ import time
 from collections.abc import Sequence
 
 from PySide6.QtCore import Qt, Signal
-from PySide6.QtWidgets import (
-    QFrame,
-    QHBoxLayout,
-    QLabel,
-    QListWidget,
-    QListWidgetItem,
-    QProgressBar,
-    QPushButton,
-    QVBoxLayout,
-    QWidget,
-)
+from PySide6.QtWidgets import QFrame, QLabel, QListWidget, QListWidgetItem, QProgressBar, QPushButton, QWidget
 
 from workbench.core.evaluation.figures import Alert
 from workbench.core.evaluation.split_evaluation import DataLeak
@@ -27,6 +17,7 @@ from workbench.core.text_patterns import fill
 from workbench.session.run_evaluation import RunEvaluation
 from workbench.ui.text import evaluation_texts, formatting
 from workbench.ui.text.formatting import translate_message
+from workbench.ui.widgets.box_layouts import in_column, in_row
 from workbench.ui.widgets.text_labels import IconLabel
 from workbench.ui.widgets.theme import ThemeManager
 
@@ -38,14 +29,14 @@ _TEXT_WIDTH = 720  # px
 class EvaluationNotices(QWidget):
     """Notices about the source of the images, their influence on training and thresholds, degenerate predictions."""
 
+    part_rule_requested = Signal()  # how the parts of the images are told apart
+
     def __init__(self, evaluation: RunEvaluation, style: ThemeManager) -> None:
         super().__init__()
         self._evaluation, self._style = evaluation, style
         self._alerts: Sequence[Alert] = ()
         self._shown: list[tuple[str, str]] = []
-        self._column = QVBoxLayout(self)
-        self._column.setContentsMargins(12, 8, 12, 8)
-        self._column.setSpacing(6)
+        self._column = in_column(owner=self, margins=(12, 8, 12, 8), spacing=6)
         evaluation.changed.connect(self._refresh)
         self._refresh()
 
@@ -66,8 +57,9 @@ class EvaluationNotices(QWidget):
             widget = self._column.takeAt(0).widget()
             if widget is not None:
                 widget.deleteLater()
-        for kind, text in notices:
-            self._column.addWidget(self._frame(kind, text))
+        counted = self._independence() if notices else None
+        for notice in notices:
+            self._column.addWidget(self._frame(*notice, parts=notice == counted))
         self.setVisible(bool(notices))
 
     def _notices(self) -> list[tuple[str, str]]:
@@ -80,10 +72,8 @@ class EvaluationNotices(QWidget):
     def _independence(self) -> tuple[str, str]:
         """Return the notice on whether the images influenced the training or the operating point."""
         evaluation = self._evaluation
-        images, parts = (
-            len(evaluation.pass_result.predictions),
-            {entry.part for entry in evaluation.pass_result.predictions},
-        )
+        predictions = evaluation.pass_result.predictions
+        images, parts = len(predictions), {entry.part for entry in predictions}
         counts = fill(
             self.tr("{n} {n:image|images} of {parts} {parts:part|parts}."),
             n=formatting.number(images),
@@ -128,14 +118,16 @@ class EvaluationNotices(QWidget):
             )
         return notices
 
-    def _frame(self, kind: str, text: str) -> QFrame:
+    def _frame(self, kind: str, text: str, *, parts: bool) -> QFrame:
+        """Return the frame of a notice, with a link to the rule of the parts if it counts them."""
         frame = QFrame(objectName="message")
         frame.setProperty("kind", kind)
-        row = QHBoxLayout(frame)
-        row.setContentsMargins(10, 5, 10, 5)
-        row.setSpacing(8)
-        row.addWidget(IconLabel(self._style.icon(*_ICONS[kind])))
-        row.addWidget(QLabel(text, wordWrap=True), 1)
+        icon, label = IconLabel(self._style.icon(*_ICONS[kind])), QLabel(text, wordWrap=True)
+        row = in_row(icon, (label, 1), owner=frame, margins=(10, 5, 10, 5), spacing=8)
+        if parts:
+            link = QPushButton(self.tr("How parts are told apart…"), objectName="link")
+            link.clicked.connect(self.part_rule_requested)
+            row.addWidget(link)
         return frame
 
 
@@ -148,10 +140,6 @@ class EvaluationPlaceholder(QWidget):
     def __init__(self, evaluation: RunEvaluation) -> None:
         super().__init__()
         self._evaluation, self._start = evaluation, 0.0
-        column = QVBoxLayout(self)
-        column.setContentsMargins(40, 30, 40, 30)
-        column.setSpacing(12)
-        column.addStretch(1)
         self.title = QLabel(objectName="title", alignment=Qt.AlignmentFlag.AlignCenter, wordWrap=True)
         self.text = QLabel(objectName="subtitle", alignment=Qt.AlignmentFlag.AlignCenter, wordWrap=True)
         self.text.setFixedWidth(_TEXT_WIDTH)
@@ -167,12 +155,9 @@ class EvaluationPlaceholder(QWidget):
         self.leaks.setTextElideMode(Qt.TextElideMode.ElideMiddle)
         self.leaks.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
         self.button = QPushButton()
-        column.addWidget(self.title)
-        row = QHBoxLayout()  # gives the text the height for its own width, not for that of the page
-        row.addStretch(1)
-        row.addWidget(self.text)
-        row.addStretch(1)
-        column.addLayout(row)
+        # The row gives the text the height for its own width, not for that of the page.
+        items = 1, self.title, in_row(1, self.text, 1)
+        column = in_column(*items, owner=self, margins=(40, 30, 40, 30), spacing=12)
         for widget in (self.bar, self.time_left, self.leaks, self.button):
             column.addWidget(widget, 0, Qt.AlignmentFlag.AlignHCenter)
         column.addStretch(2)

@@ -2,19 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QEvent, Qt, Signal
 from PySide6.QtGui import QKeyEvent, QShowEvent
-from PySide6.QtWidgets import (
-    QButtonGroup,
-    QHBoxLayout,
-    QLabel,
-    QPushButton,
-    QStackedWidget,
-    QVBoxLayout,
-    QWidget,
-)
+from PySide6.QtWidgets import QButtonGroup, QLabel, QPushButton, QStackedWidget, QWidget
 
 from workbench.core.geometry.drawing import NOTHING
 from workbench.core.problems import Problem
@@ -24,6 +17,7 @@ from workbench.ui.evaluation.expectation_bar import ExpectationBar
 from workbench.ui.services import Services
 from workbench.ui.shortcuts import key_sequences
 from workbench.ui.text import formatting
+from workbench.ui.widgets.box_layouts import in_column, in_row
 from workbench.ui.widgets.keyboard import focus_chain, move_behind, set_key_tip
 from workbench.ui.widgets.text_labels import set_disabled_reason
 from workbench.ui.widgets.theme import ThemeManager
@@ -47,6 +41,7 @@ class EvaluationPage(QWidget):
     left = Signal()
     region_chosen = Signal(str, object)  # key, Rect
     training_requested = Signal()
+    part_rule_requested = Signal()
     stored = Signal(object)  # Run with the changed reject probability
     failed = Signal(object)  # Problem
 
@@ -62,12 +57,7 @@ class EvaluationPage(QWidget):
         self.run: Run | None = None
         self._segmentation: SegmentationEvaluation | None = None
         self._verdicts: VerdictEvaluationPage | None = None
-        column = QVBoxLayout(self)
-        column.setContentsMargins(0, 0, 0, 0)
-        column.setSpacing(0)
-        column.addWidget(self._header())
-        column.addWidget(self.expectation)
-        column.addWidget(self.pages, 1)
+        in_column(self._header(), self.expectation, (self.pages, 1), owner=self, margins=0, spacing=0)
         evaluation.changed.connect(self._refresh)
         evaluation.verdicts.changed.connect(self._refresh)
         run_list.listed.connect(self._refresh)
@@ -93,6 +83,7 @@ class EvaluationPage(QWidget):
         page.region_chosen.connect(self.region_chosen)
         page.placeholder.left.connect(self.left)
         page.placeholder.training_requested.connect(self.training_requested)
+        page.notices.part_rule_requested.connect(self.part_rule_requested)
         self._add(page)
         return page
 
@@ -130,47 +121,36 @@ class EvaluationPage(QWidget):
     def _header(self) -> QWidget:
         header = QWidget(objectName="header")
         header.setAttribute(Qt.WidgetAttribute.WA_StyledBackground)
-        row = QHBoxLayout(header)
-        row.setContentsMargins(16, 7, 10, 7)
-        row.setSpacing(10)
-        row.addWidget(QLabel(self.tr("Evaluation"), objectName="heading"))
         self._split = QButtonGroup(self)
         self.splits: dict[str, QPushButton] = {}
-        splits = QHBoxLayout()
-        splits.setSpacing(0)
         for name, side in (("val", "left"), ("test", "right")):
             button = QPushButton(checkable=True, objectName=side)
             button.clicked.connect(lambda _=False, name=name: self._evaluation.choose_split(name))
             self._split.addButton(button)
             self.splits[name] = button
-            splits.addWidget(button)
         self.splits["val"].setToolTip(
             self.tr("Not used to fit the model. Checkpoint and thresholds are chosen on these images.")
         )
         self.splits["test"].setToolTip(self.tr("Not used for training or any choice. These metrics are unbiased."))
-        row.addLayout(splits)
-        row.addStretch(1)
-        self.recalculate = QPushButton(self._style.icon("refresh", "muted"), self.tr("Recalculate"))
-        self.recalculate.setToolTip(self.tr("Recalculate after label changes; predictions are reused"))
-        self.recalculate.clicked.connect(self._recalculate)
-        self.back = QPushButton(self._style.icon("close", "muted"), self.tr("Back"))
+        tip = self.tr("Recalculate after label changes; predictions are reused")
+        self.recalculate = self._button("refresh", self.tr("Recalculate"), tip, self._recalculate)
+        tip = self.tr("Compare with another run on the same images")
+        self.compare = self._button("compare", self.tr("Compare…"), tip, lambda: self.reports.compare(self.run))
+        tip = self.tr("How many parts are needed to prove a bound on missed parts and false alarms")
+        self.parts = self._button("grid", self.tr("Parts…"), tip, self.reports.plan_parts)
+        tip = self.tr("Save metrics, curves and the largest errors as a web page or a PDF file")
+        self.save_report = self._button("save", self.tr("Save report…"), tip, self.reports.save)
+        self.back = self._button("close", self.tr("Back"), "", self.left.emit)
         set_key_tip(self.back, self.tr("Back to the image"), "cancel")
-        self.back.clicked.connect(self.left)
-        self.compare = QPushButton(self._style.icon("compare", "muted"), self.tr("Compare…"))
-        self.compare.setToolTip(self.tr("Compare with another run on the same images"))
-        self.compare.clicked.connect(lambda: self.reports.compare(self.run))
-        self.save_report = QPushButton(self._style.icon("save", "muted"), self.tr("Save report…"))
-        self.save_report.setToolTip(self.tr("Save metrics, curves and the largest errors as a web page or a PDF file"))
-        self.save_report.clicked.connect(self.reports.save)
-        self.parts = QPushButton(self._style.icon("grid", "muted"), self.tr("Parts…"))
-        self.parts.setToolTip(self.tr("How many parts are needed to prove a bound on missed parts and false alarms"))
-        self.parts.clicked.connect(self.reports.plan_parts)
-        row.addWidget(self.recalculate)
-        row.addWidget(self.compare)
-        row.addWidget(self.parts)
-        row.addWidget(self.save_report)
-        row.addWidget(self.back)
+        heading, splits = QLabel(self.tr("Evaluation"), objectName="heading"), in_row(*self.splits.values(), spacing=0)
+        buttons = self.recalculate, self.compare, self.parts, self.save_report, self.back
+        in_row(heading, splits, 1, *buttons, owner=header, margins=(16, 7, 10, 7), spacing=10)
         return header
+
+    def _button(self, icon: str, text: str, tip: str, function: Callable[[], object]) -> QPushButton:
+        button = QPushButton(self._style.icon(icon, "muted"), text, toolTip=tip)
+        button.clicked.connect(lambda: function())
+        return button
 
     # --- commands ---------------------------------------------------------------------------------
 

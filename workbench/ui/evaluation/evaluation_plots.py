@@ -20,33 +20,61 @@ _REACH = 26  # px, distance within which a point of the curve is hit
 _STEPS = {Qt.Key.Key_Right: -1, Qt.Key.Key_Down: -1, Qt.Key.Key_Left: 1, Qt.Key.Key_Up: 1}  # in threshold steps
 
 
-class PrecisionRecallPlot(ThemedPlot):
+class _PercentPlot(ThemedPlot):
+    """Plot with both axes in percent: a line, further items and the operating point, in this order."""
+
+    def __init__(self, style: ThemeManager) -> None:
+        super().__init__()
+        self._style = style
+        self._line = pg.PlotCurveItem(antialias=True)
+        self._point = pg.ScatterPlotItem(size=11, antialias=True)
+
+    def _set_up(self, name: str, labels: tuple[str, str], below: pg.GraphicsObject) -> None:
+        """Name the plot and its axes. below: item between the line and the point."""
+        self.setAccessibleName(name)
+        for side, text in zip(("bottom", "left"), labels):
+            axis = self.item.getAxis(side)
+            axis.setTickSpacing(25, 25)
+            axis.setLabel(text)
+        for item in (self._line, below, self._point):
+            self.addItem(item)
+        self._style.changed.connect(self.restyle)
+        self.restyle()
+
+    def _show_point(self, shares: tuple[float, float] | None) -> None:
+        self._point.setData(*([[100 * value] for value in shares] if shares is not None else ([], [])))
+
+    def wheelEvent(self, event) -> None:
+        event.ignore()  # the panel scrolls
+
+    def restyle(self) -> None:
+        theme = self._style.theme
+        self.set_colors(theme)
+        self.fit_percentages()
+        self.item.showGrid(x=True, y=True, alpha=0.25)
+        self._line.setPen(self.pen(theme.color("curve_1"), width=1.6))
+        self._point.setBrush(theme.color("curve_2"))
+        self._point.setPen(self.pen(theme.color("curve_2", 80), width=4))
+
+
+class PrecisionRecallPlot(_PercentPlot):
     """Plot of the curve in percent. Clicks, drags and arrow keys move the operating point along the curve."""
 
     threshold_chosen = Signal(float)
 
     def __init__(self, style: ThemeManager) -> None:
-        super().__init__()
-        self._style, self._dragged = style, False
+        super().__init__(style)
+        ids, text = ("recall", "region_precision"), self.tr("{metric}, %")
+        recall, precision = (text.format(metric=evaluation_texts.column(id)).replace("\n", "<br>") for id in ids)
+        self._dots = pg.ScatterPlotItem(size=6, antialias=True)
+        self._set_up(self.tr("Precision-recall curve"), (recall, precision), self._dots)
+        self._dragged = False
         self._curve: PrecisionRecallCurve | None = None
         self._steps: list[int] = []  # thresholds at which precision and recall are defined
         self._threshold: float | None = None
         self.setMinimumSize(QSize(230, 150))
         self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
-        self.setAccessibleName(self.tr("Precision-recall curve"))
         self.item.setRange(xRange=(-5, 105), yRange=(-8, 108), padding=0)
-        for side, id in (("bottom", "recall"), ("left", "region_precision")):
-            text = self.tr("{metric}, %").format(metric=evaluation_texts.column(id)).replace("\n", "<br>")
-            axis = self.item.getAxis(side)
-            axis.setTickSpacing(25, 25)
-            axis.setLabel(text)
-        self._line = pg.PlotCurveItem(antialias=True)
-        self._dots = pg.ScatterPlotItem(size=6, antialias=True)
-        self._point = pg.ScatterPlotItem(size=11, antialias=True)
-        for item in (self._line, self._dots, self._point):
-            self.addItem(item)
-        style.changed.connect(self.restyle)
-        self.restyle()
 
     def sizeHint(self) -> QSize:
         return QSize(320, 220)
@@ -63,7 +91,7 @@ class PrecisionRecallPlot(ThemedPlot):
             place = int(np.searchsorted(curve.thresholds[self._steps], threshold))
             x, y = np.insert(x, place, 100 * current[0]), np.insert(y, place, 100 * current[1])
         self._line.setData(x, y)
-        self._point.setData(*([[100 * value] for value in current] if known else ([], [])))
+        self._show_point(current if known else None)
 
     def show_waiting(self, hint: str) -> None:
         """Remove the curve and show a hint."""
@@ -95,9 +123,6 @@ class PrecisionRecallPlot(ThemedPlot):
     def mouseReleaseEvent(self, event) -> None:
         self._dragged = False
         event.accept()
-
-    def wheelEvent(self, event) -> None:
-        event.ignore()
 
     def keyPressEvent(self, event) -> None:
         offset = _STEPS.get(Qt.Key(event.key()))
@@ -157,42 +182,24 @@ class PrecisionRecallPlot(ThemedPlot):
         self.restyle()
 
     def restyle(self) -> None:
+        super().restyle()
         theme = self._style.theme
-        self.set_colors(theme)
-        self.fit_percentages()
-        self.item.showGrid(x=True, y=True, alpha=0.25)
-        self._line.setPen(self.pen(theme.color("curve_1"), width=1.6))
         self._dots.setPen(self.pen(theme.color("curve_1"), width=1.5))
         self._dots.setBrush(theme.color("panel"))
-        self._point.setBrush(theme.color("curve_2"))
-        self._point.setPen(
-            self.pen(theme.color("text" if self.hasFocus() else "curve_2", 255 if self.hasFocus() else 80), width=4)
-        )
+        if self.hasFocus():
+            self._point.setPen(self.pen(theme.color("text"), width=4))
 
 
-class RocPlot(ThemedPlot):
+class RocPlot(_PercentPlot):
     """Plot of rejected defective images over rejected good images, in percent."""
 
     def __init__(self, style: ThemeManager) -> None:
-        super().__init__()
-        self._style = style
-        self.setFixedHeight(190)
-        self.setAccessibleName(self.tr("ROC curve"))
-        self.item.setRange(xRange=(-4, 104), yRange=(-6, 106), padding=0)
-        for side, text in (
-            ("bottom", self.tr("Good rejected, %")),
-            ("left", self.tr("Defective rejected, %")),
-        ):
-            axis = self.item.getAxis(side)
-            axis.setTickSpacing(25, 25)
-            axis.setLabel(text)
-        self._line = pg.PlotCurveItem(antialias=True)
+        super().__init__(style)
+        labels = self.tr("Good rejected, %"), self.tr("Defective rejected, %")
         self._chance = pg.PlotCurveItem([0, 100], [0, 100], antialias=True)
-        self._point = pg.ScatterPlotItem(size=11, antialias=True)
-        for item in (self._chance, self._line, self._point):
-            self.addItem(item)
-        style.changed.connect(self.restyle)
-        self.restyle()
+        self._set_up(self.tr("ROC curve"), labels, self._chance)
+        self.setFixedHeight(190)
+        self.item.setRange(xRange=(-4, 104), yRange=(-6, 106), padding=0)
 
     def sizeHint(self) -> QSize:
         return QSize(270, 190)
@@ -204,17 +211,8 @@ class RocPlot(ThemedPlot):
             item.setVisible(curve is not None)
         if curve is not None:
             self._line.setData(100 * np.array([0.0, *curve.false]), 100 * np.array([0.0, *curve.recall]))
-            self._point.setData(*([[100 * value] for value in current] if current is not None else ([], [])))
-
-    def wheelEvent(self, event) -> None:
-        event.ignore()  # the panel scrolls
+            self._show_point(current)
 
     def restyle(self) -> None:
-        theme = self._style.theme
-        self.set_colors(theme)
-        self.fit_percentages()
-        self.item.showGrid(x=True, y=True, alpha=0.25)
-        self._chance.setPen(self.pen(theme.color("muted"), style=Qt.PenStyle.DashLine))
-        self._line.setPen(self.pen(theme.color("curve_1"), width=1.6))
-        self._point.setBrush(theme.color("curve_2"))
-        self._point.setPen(self.pen(theme.color("curve_2", 80), width=4))
+        super().restyle()
+        self._chance.setPen(self.pen(self._style.theme.color("muted"), style=Qt.PenStyle.DashLine))

@@ -9,13 +9,14 @@ from PySide6.QtGui import QColor, QIcon, QPainter, QPixmap
 from PySide6.QtWidgets import QAbstractItemView, QHeaderView, QTableView, QTableWidget, QTableWidgetItem, QWidget
 
 from workbench.core.documents.metric_tables import size_range
-from workbench.core.evaluation.figures import Figure, Figures
+from workbench.core.evaluation.figures import METRICS, Figure, Figures
 from workbench.core.evaluation.split_evaluation import EvaluatedImages
 from workbench.core.evaluation.stored_predictions import ImageEvaluation, StoredPrediction
 from workbench.core.geometry.drawing import NOTHING
 from workbench.session.run_evaluation import RunEvaluation
 from workbench.ui.text import evaluation_texts, formatting
 from workbench.ui.text.formatting import translate_message
+from workbench.ui.widgets.item_views import show_as_metrics
 
 _Index = QModelIndex | QPersistentModelIndex
 _RIGHT = Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter
@@ -30,18 +31,10 @@ class ClassTable(QTableWidget):
 
     def __init__(self) -> None:
         super().__init__()
-        self.setEditTriggers(QAbstractItemView.EditTrigger.NoEditTriggers)
-        self.setSelectionMode(QAbstractItemView.SelectionMode.NoSelection)
-        self.setTabKeyNavigation(False)
-        self.setShowGrid(False)
-        self.setObjectName("metrics")
-        self.setAccessibleName(self.tr("Metrics by class and defect size"))
-        self.verticalHeader().hide()
-        self.verticalHeader().setDefaultSectionSize(26)
+        show_as_metrics(self, self.tr("Metrics by class and defect size"), row_height=26)
         header = self.horizontalHeader()
         header.setDefaultAlignment(_RIGHT)
         header.setMinimumSectionSize(72)
-        header.setHighlightSections(False)
         self._set_columns([])
 
     def _set_columns(self, ids: list[str]) -> None:
@@ -54,11 +47,14 @@ class ClassTable(QTableWidget):
         header.setSectionResizeMode(QHeaderView.ResizeMode.ResizeToContents)
         header.setSectionResizeMode(0, QHeaderView.ResizeMode.Stretch)
 
-    def show_figures(self, figures: Figures, classes: dict[int, tuple[str, str]], um_per_pixel: float | None) -> None:
-        """Show figures. classes: id to name and color. um_per_pixel: None if unknown."""
+    def show_figures(
+        self, figures: Figures, classes: dict[int, tuple[str, str]], um_per_pixel: float | None, *, masks: bool
+    ) -> None:
+        """Show figures. classes: id to name and color. um_per_pixel: None if unknown. masks: also those of pixels."""
         several = len(figures.classes) > 1
         shown = dict.fromkeys(row.id for row in figures.rows if row.scope == "class" and row.metric.shown)
         ids = [id for id in shown if several or not id.endswith("right_class")]
+        ids = [id for id in ids if masks or METRICS[id].unit != "ratio"]
         self._set_columns(ids)
         for id in figures.classes:
             name, color = classes[id]

@@ -5,21 +5,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QSettings, Qt
-from PySide6.QtWidgets import (
-    QAbstractItemView,
-    QHBoxLayout,
-    QHeaderView,
-    QLabel,
-    QPushButton,
-    QTableWidget,
-    QTableWidgetItem,
-    QVBoxLayout,
-    QWidget,
-)
+from PySide6.QtWidgets import QHeaderView, QLabel, QPushButton, QTableWidget, QTableWidgetItem, QWidget
 
 from workbench.core.text_patterns import fill
 from workbench.ui.text import formatting
 from workbench.ui.text.formatting import translate_message
+from workbench.ui.widgets.box_layouts import in_column, in_row
+from workbench.ui.widgets.item_views import show_as_metrics
 from workbench.ui.widgets.text_labels import text_scale
 from workbench.ui.widgets.theme import ThemeManager
 
@@ -38,17 +30,8 @@ class LightingTable(QTableWidget):
         super().__init__(2, 0)
         self._style = style
         self._expectation: Expectation | None = None
-        self.setObjectName("metrics")
-        self.setAccessibleName(self.tr("Metrics under changed lighting"))
-        self.setEditTriggers(QAbstractItemView.EditTrigger.NoEditTriggers)
-        self.setSelectionMode(QAbstractItemView.SelectionMode.NoSelection)
-        self.setTabKeyNavigation(False)
-        self.setShowGrid(False)
-        self.verticalHeader().hide()
-        self.verticalHeader().setDefaultSectionSize(_ROW)
-        header = self.horizontalHeader()
-        header.setSectionResizeMode(QHeaderView.ResizeMode.ResizeToContents)
-        header.setHighlightSections(False)
+        show_as_metrics(self, self.tr("Metrics under changed lighting"), row_height=_ROW)
+        self.horizontalHeader().setSectionResizeMode(QHeaderView.ResizeMode.ResizeToContents)
         style.changed.connect(self._fit_height)  # another size of the texts
 
     def show_expectation(self, expectation: Expectation) -> None:
@@ -106,16 +89,8 @@ class ExpectationBar(QWidget):
         self.lighting = QPushButton(objectName="section", checkable=True)
         self.lighting.setToolTip(self.tr("Show or hide the metrics with each change of lighting"))
         self.table = LightingTable(style)
-        column = QVBoxLayout(self)
-        column.setContentsMargins(16, 3, 10, 3)
-        column.setSpacing(2)
-        row = QHBoxLayout()
-        row.setSpacing(10)
-        row.addWidget(self.range, 1)
-        row.addWidget(self.lighting)
-        column.addLayout(row)
-        column.addWidget(self.reason)
-        column.addWidget(self.table)
+        head = in_row((self.range, 1), self.lighting, spacing=10)
+        in_column(head, self.reason, self.table, owner=self, margins=(16, 3, 10, 3), spacing=2)
         self._expectation: Expectation | None = None
         self.lighting.setChecked(QSettings().value(_UNFOLDED, False, bool))
         self.lighting.toggled.connect(self._fold)

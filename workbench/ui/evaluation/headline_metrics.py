@@ -35,18 +35,18 @@ class HeadlineMetric(QWidget):
         self.setAccessibleName(f"{self.caption.text()}: {number}, {detail}")
 
 
-_SHOWN = ("recall", "recall_right_class", "false_alarms", "dice")
-
-
 class HeadlineMetrics(QWidget):
-    """Main figures of all classes, or of one. Those about the class are hidden if there is only one."""
+    """Main figures of all classes, or of one. Those about the class are hidden if there is only one.
 
-    def __init__(self) -> None:
+    ids: of the metrics.
+    """
+
+    def __init__(self, *ids: str) -> None:
         super().__init__()
         column = QVBoxLayout(self)
         column.setContentsMargins(0, 0, 0, 0)
         column.setSpacing(9)
-        self.metrics = {id: HeadlineMetric(evaluation_texts.column(id).replace("\n", " ")) for id in _SHOWN}
+        self.metrics = {id: HeadlineMetric(evaluation_texts.column(id).replace("\n", " ")) for id in ids}
         for id, metric in self.metrics.items():
             metric.setToolTip(evaluation_texts.tip(id))
             column.addWidget(metric)
@@ -55,14 +55,12 @@ class HeadlineMetrics(QWidget):
         """Show the figures of a class; None: of any defect."""
         for id, metric in self.metrics.items():
             figure = figures.get(id) if class_id is None else figures.get(id, "class", class_id)
-            value, detail = evaluation_texts.value(figure), evaluation_texts.explanation(figure)
+            detail = evaluation_texts.explanation(figure)
             if id == "false_alarms" and class_id is None and 0 < figures.good < figures.images:
                 good = figures.get(id, "good")
                 good_text = self.tr("good images: {rate}").format(rate=evaluation_texts.value(good))
                 detail = formatting.clauses(detail, good_text)
-            elif id == "false_alarms" and not figures.good:
-                value, detail = self.tr("Not measured"), self.tr("No good image is among these images.")
-            metric.show_figure(evaluation_texts.name(figure), value, detail)
+            metric.show_figure(evaluation_texts.name(figure), evaluation_texts.headline(figure), detail)
             metric.setVisible(len(figures.classes) > 1 or id != "recall_right_class")
 
     def clear(self) -> None:

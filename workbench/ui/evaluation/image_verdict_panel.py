@@ -6,16 +6,25 @@ import math
 from functools import cached_property
 
 from PySide6.QtCore import QSignalBlocker, Qt, Signal
-from PySide6.QtWidgets import QComboBox, QDoubleSpinBox, QGridLayout, QLabel, QSpinBox, QVBoxLayout, QWidget
+from PySide6.QtWidgets import (
+    QComboBox,
+    QDoubleSpinBox,
+    QGridLayout,
+    QLabel,
+    QPushButton,
+    QSpinBox,
+    QVBoxLayout,
+    QWidget,
+)
 
-from workbench.core.evaluation.verdict_rules import BUDGET, RuleChoice
+from workbench.core.evaluation.verdict_rules import BUDGET, RuleChoice, RuleEvaluation
 from workbench.core.text_patterns import fill
 from workbench.inference.verdict_rule import BAD
 from workbench.session.image_verdicts import ImageVerdictResult
 from workbench.ui.evaluation.region_limits import RegionLimits
 from workbench.ui.text import evaluation_texts, formatting
 from workbench.ui.text.formatting import translate_message
-from workbench.ui.widgets.text_labels import align_text
+from workbench.ui.widgets.text_labels import align_text, set_disabled_reason
 from workbench.ui.widgets.theme import ThemeManager
 
 _MAX_BORDER = 1000  # pixels
@@ -60,8 +69,10 @@ class ImageVerdictPanel(QWidget):
             "mass": _number_box(0, 1e9, 10, 1),
         }
         self.border = IgnoredBorder()
+        self.unsure, self.unsure_label = _number_box(-1, 1e9, 1, 1), QLabel(self.tr("Unsure above, px²"))
+        self.no_missed = QPushButton(self.tr("Avoid missed images"))
         self._labels: dict[str, QLabel] = {}
-        self.caught, self.false, self.ranking = QLabel(), QLabel(), QLabel()
+        self.caught, self.false, self.band, self.ranking = QLabel(), QLabel(), QLabel(), QLabel()
         self.limit, self.note = QLabel(objectName="muted"), QLabel(objectName="muted")
         self._build()
         self.rule.activated.connect(self._changed)
@@ -69,11 +80,14 @@ class ImageVerdictPanel(QWidget):
         self.limits.changed.connect(self._changed)
         for box in self.values.values():
             box.valueChanged.connect(self._changed)
+        self.unsure.valueChanged.connect(self._changed)
+        self.no_missed.clicked.connect(lambda: self.unsure.setValue(self._without_missed))
         self.border.valueChanged.connect(self.border_changed)
+        self._without_missed = -1.0  # value of `unsure` with which no defective image is missed
         self.show_choice(None)
 
     def _build(self) -> None:
-        self._column = column = QVBoxLayout(self)
+        column = QVBoxLayout(self)
         column.setContentsMargins(0, 0, 0, 0)
         column.setSpacing(6)
         heading = QLabel(self.tr("Image verdict"), objectName="heading")
@@ -131,11 +145,24 @@ class ImageVerdictPanel(QWidget):
         grid.addWidget(self.border, len(texts) + 1, 1)
         column.addLayout(grid)
         column.addWidget(self.limits)
-        for label in (self.caught, self.false, self.limit, self.note, self.ranking):
+        self.unsure.setSpecialValueText(self.tr("Off"))
+        self.unsure.setAccessibleName(self.unsure_label.text())
+        self.unsure_label.setObjectName("muted")
+        self.unsure.setToolTip(
+            self.tr("Images that are not rejected, but have an anomaly score above this, are left to a person")
+        )
+        self.no_missed.setToolTip(self.tr("Greatest value with which no defective one of these images passes as OK"))
+        grid.addWidget(self.unsure_label, len(texts) + 2, 0)
+        grid.addWidget(self.unsure, len(texts) + 2, 1)
+        column.addWidget(self.no_missed)
+        self.curves = QWidget()  # shown by the owner
+        self._curves = QVBoxLayout(self.curves)
+        self._curves.setContentsMargins(0, 0, 0, 0)
+        for label in (self.caught, self.false, self.band, self.limit, self.note, self.ranking):
             label.setWordWrap(True)
             label.setTextFormat(Qt.TextFormat.PlainText)
             label.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse)
-            column.addWidget(label)
+            (self._curves if label is self.ranking else column).addWidget(label)
 
     @cached_property
     def plot(self):
@@ -143,7 +170,7 @@ class ImageVerdictPanel(QWidget):
         from workbench.ui.evaluation.evaluation_plots import RocPlot
 
         plot = RocPlot(self._style)
-        self._column.addWidget(plot)
+        self._curves.addWidget(plot)
         return plot
 
     # --- choice -----------------------------------------------------------------------------------
@@ -152,11 +179,12 @@ class ImageVerdictPanel(QWidget):
     def choice(self) -> RuleChoice | None:
         """Shown rule. None: no verdict, or a rule by region without limits."""
         by = self.rule.currentData()
-        bad = self.bad.currentData()
+        unsure = self.unsure.value() if self.unsure.value() >= 0 else None
+        names = {"bad": self.bad.currentData(), "good": self._good, "unsure": unsure}
         if by == "region":
             limits = self.limits.limits
-            return RuleChoice("region", 0.0, limits, bad=bad, good=self._good) if limits else None
-        return RuleChoice(by, self.values[by].value(), bad=bad, good=self._good) if by else None
+            return RuleChoice("region", 0.0, limits, **names) if limits else None
+        return RuleChoice(by, self.values[by].value(), **names) if by else None
 
     def show_classes(self, classes: dict[int, tuple[str, str]], um_per_pixel: float | None) -> None:
         """List the classes for the rule by region: id to name and color."""
@@ -166,7 +194,7 @@ class ImageVerdictPanel(QWidget):
         """Show a rule without emitting `choice_changed`."""
         self._good = choice.good if choice is not None else RuleChoice().good
         by = choice.by if choice is not None else ""
-        boxes = [self.rule, self.bad, self.limits, *self.values.values()]
+        boxes = [self.rule, self.bad, self.limits, self.unsure, *self.values.values()]
         blockers = [QSignalBlocker(box) for box in boxes]
         self.rule.setCurrentIndex(self.rule.findData(by))
         if choice is not None:
@@ -176,6 +204,7 @@ class ImageVerdictPanel(QWidget):
             if by in self.values:
                 self.values[by].setValue(choice.value)
             self.limits.show_limits(choice.limits)
+        self.unsure.setValue(-1 if choice is None or choice.unsure is None else choice.unsure)
         del blockers
         self._show_fields()
 
@@ -194,7 +223,7 @@ class ImageVerdictPanel(QWidget):
             box.setVisible(name == by)
             self._labels[name].setVisible(name == by)
         self.limits.setVisible(by == "region")
-        for widget in (self._bad_label, self.bad):
+        for widget in (self._bad_label, self.bad, self.unsure_label, self.unsure, self.no_missed):
             widget.setVisible(bool(by))
 
     # --- result -----------------------------------------------------------------------------------
@@ -204,6 +233,11 @@ class ImageVerdictPanel(QWidget):
         rule = result.rule if result is not None else None
         for label in (self.caught, self.false, self.limit, self.note):
             label.setVisible(rule is not None)
+        self.band.setVisible(rule is not None and self.unsure.value() >= 0)
+        without = result.unsure if result is not None else None
+        self._without_missed = -1.0 if without is None else without
+        none = "" if without is not None else self.tr("No image with a defect is among these images")
+        set_disabled_reason(self.no_missed, none)
         self.ranking.setVisible(result is not None and result.auroc is not None)
         if result is None:
             return
@@ -215,6 +249,7 @@ class ImageVerdictPanel(QWidget):
                 self.tr("Good images rejected: {counts}").format(counts=evaluation_texts.images(rule.false))
             )
             self.limit.setText(self._limit_text(result))
+            self.band.setText(self._band_text(rule))
             self.note.setText(translate_message(result.note))
         if result.auroc is not None:
             interval = evaluation_texts.stated(
@@ -226,6 +261,12 @@ class ImageVerdictPanel(QWidget):
         if rule is not None and rule.false.value is not None and rule.caught.value is not None:
             current = rule.false.value, rule.caught.value
         self.plot.show_curve(result.curve, current)
+
+    def _band_text(self, rule: RuleEvaluation) -> str:
+        if rule.rule.unsure is None:
+            return self.tr("Unsure has no effect: images are rejected from this score on.")
+        text = self.tr("Unsure: {n} {n:image|images}; missed defective images: {missed}")
+        return fill(text, n=formatting.number(sum(rule.unsure)), missed=formatting.number(rule.missed.hits))
 
     def _limit_text(self, result: ImageVerdictResult) -> str:
         rule = result.rule

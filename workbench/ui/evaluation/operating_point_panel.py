@@ -5,7 +5,7 @@ from __future__ import annotations
 import bisect
 
 from PySide6.QtCore import QSignalBlocker, Qt, Signal
-from PySide6.QtWidgets import QGridLayout, QHBoxLayout, QLabel, QPushButton, QSlider, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QGridLayout, QLabel, QPushButton, QSlider, QWidget
 
 from workbench.core.evaluation.figures import Figures
 from workbench.core.evaluation.operating_point import OperatingPoint
@@ -13,6 +13,7 @@ from workbench.core.evaluation.operating_point_sweep import AREAS
 from workbench.core.text_patterns import fill
 from workbench.session.run_evaluation import RunEvaluation
 from workbench.ui.text import evaluation_texts, formatting
+from workbench.ui.widgets.box_layouts import Gap, in_column, in_row
 from workbench.ui.widgets.text_labels import set_disabled_reason
 
 RATIOS = (0.1, 0.2, 0.5, 1, 2, 3, 5, 10, 20, 30, 50, 100, 200, 500, 1000)
@@ -35,11 +36,7 @@ class OperatingPointPanel(QWidget):
         self._build()
 
     def _build(self) -> None:
-        column = QVBoxLayout(self)
-        column.setContentsMargins(0, 0, 0, 0)
-        column.setSpacing(6)
         self.heading = QLabel(self.tr("Detection threshold"), objectName="heading")
-        column.addWidget(self.heading)
         grid = QGridLayout()
         grid.setHorizontalSpacing(10)
         grid.setVerticalSpacing(6)
@@ -72,9 +69,6 @@ class OperatingPointPanel(QWidget):
             grid.addWidget(slider, row, 1)
             grid.addWidget(value, row, 2)
         grid.setColumnStretch(1, 1)
-        column.addLayout(grid)
-        column.addSpacing(4)
-        column.addWidget(QLabel(self.tr("Error cost"), objectName="heading"))
         self.cost_text = QLabel(objectName="muted", wordWrap=True)
         self.cost = _slider(0, len(RATIOS) - 1)
         self.cost.setValue(RATIOS.index(_DEFAULT_RATIO))
@@ -83,20 +77,15 @@ class OperatingPointPanel(QWidget):
         self.total = QLabel(objectName="muted", wordWrap=True)
         self.cheapest = QPushButton(self.tr("Find lowest cost"))
         self.cheapest.setToolTip(self.cost.toolTip())
-        for widget in (self.cost_text, self.cost, self.total, self.cheapest):
-            column.addWidget(widget)
-        column.addSpacing(4)
         self.store = QPushButton(self.tr("Use operating point"), objectName="primary")
         self.store.setToolTip(self.tr("Predictions and exports of this run use this operating point from now on"))
         self.restore = QPushButton(self.tr("Reset"))
         self.restore.setToolTip(self.tr("Reset to the operating point chosen by the training"))
         self.in_use = QLabel(objectName="muted", wordWrap=True)
-        row = QHBoxLayout()
-        row.setSpacing(6)
-        row.addWidget(self.store, 1)
-        row.addWidget(self.restore)
-        column.addLayout(row)
-        column.addWidget(self.in_use)
+        costs = QLabel(self.tr("Error cost"), objectName="heading")
+        items = self.heading, grid, Gap(4), costs, self.cost_text, self.cost, self.total, self.cheapest, Gap(4)
+        use = in_row((self.store, 1), self.restore, spacing=6)
+        in_column(*items, use, self.in_use, owner=self, margins=0, spacing=6)
         self.threshold.valueChanged.connect(self._threshold_moved)
         self.area.valueChanged.connect(self._area_moved)
         self.cost.valueChanged.connect(self._cost_moved)
@@ -161,22 +150,18 @@ class OperatingPointPanel(QWidget):
         return self.tr("This operating point is in use already")
 
     def _threshold_moved(self, value: int) -> None:
-        if self._point is not None:
-            point = self._point
-            for index in self._indices:
-                point = point.at(index, threshold=value / 100)
-            self._move(point)
+        self._move(threshold=value / 100)
 
     def _area_moved(self, value: int) -> None:
-        if self._point is not None:
-            point = self._point
-            for index in self._indices:
-                point = point.at(index, area=AREAS[value])
-            self._move(point)
+        self._move(area=AREAS[value])
 
-    def _move(self, point: OperatingPoint) -> None:
-        self.show_point(point, self._indices, self._um_per_pixel)
-        self.moved.emit(point)
+    def _move(self, **values: float) -> None:
+        point = self._point
+        if point is not None:
+            for index in self._indices:
+                point = point.at(index, **values)
+            self.show_point(point, self._indices, self._um_per_pixel)
+            self.moved.emit(point)
 
     def _cost_moved(self, _: object = None) -> None:
         self._show_cost()

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Protocol
 
 from PySide6.QtCore import QSignalBlocker, Qt, Signal
 from PySide6.QtWidgets import (
-    QAbstractItemView,
     QComboBox,
     QDialog,
     QDoubleSpinBox,
@@ -35,7 +34,9 @@ from workbench.ui.evaluation.headline_metrics import HeadlineMetric
 from workbench.ui.text import formatting, label_next_texts
 from workbench.ui.text.evaluation_texts import NOTHING
 from workbench.ui.text.formatting import translate_message
+from workbench.ui.widgets.box_layouts import add_items
 from workbench.ui.widgets.dialogs import JobDialog, PathField
+from workbench.ui.widgets.item_views import show_as_rows
 from workbench.ui.widgets.text_labels import resize_for_text
 
 if TYPE_CHECKING:
@@ -50,18 +51,9 @@ class RowTable(QTableWidget):
 
     def __init__(self, name: str) -> None:
         super().__init__(0, 0)
-        self.setObjectName("rows")
-        self.setAccessibleName(name)
-        self.setEditTriggers(QAbstractItemView.EditTrigger.NoEditTriggers)
-        self.setSelectionBehavior(QAbstractItemView.SelectionBehavior.SelectRows)
-        self.setSelectionMode(QAbstractItemView.SelectionMode.SingleSelection)
-        self.setShowGrid(False)
-        self.setTabKeyNavigation(False)
-        self.setWordWrap(False)
-        self.verticalHeader().hide()
-        header = self.horizontalHeader()
-        header.setHighlightSections(False)
-        header.setDefaultAlignment(Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter)
+        show_as_rows(self, name)
+        self.setSelectionMode(QTableWidget.SelectionMode.SingleSelection)
+        self.horizontalHeader().setDefaultAlignment(Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter)
 
     def show_rows(self, head: Sequence[str], rows: Sequence[Sequence[str]], tips: Sequence[str] = ()) -> None:
         """Show messages or names. tips: definitions of the columns."""
@@ -110,21 +102,17 @@ class PartPlanDialog(JobDialog):
             box.valueChanged.connect(self._show_plans)
         self.good.currentIndexChanged.connect(self._show_plans)
         self.cards = {error: HeadlineMetric(caption) for error, caption in captions.items()}
-        row = QHBoxLayout()
-        row.setSpacing(24)
+        row = QHBoxLayout(spacing=24)
         for card in self.cards.values():
             row.addWidget(card, 1, Qt.AlignmentFlag.AlignTop)
         self.definition = QLabel(objectName="muted", wordWrap=True)
         self.advice = QLabel(wordWrap=True)
         self.table = RowTable(self.tr("Parts to label next"))
         self.table.activated.connect(lambda index: self.image_requested.emit(self.table.item(index.row(), 0).text()))
-        self.body.addLayout(row)
-        self.body.addWidget(self.definition)
-        self.body.addWidget(self.advice)
-        self.body.addWidget(self.table, 1)
+        # The last space takes all below until the table is shown.
+        add_items(self.body, row, self.definition, self.advice, (self.table, 1), 1)
         self.advice.hide()
         self.table.hide()
-        self.body.addStretch(1)  # takes the space below until the table is shown
         self.job.ranked.connect(self._show_next)
         session.project_closed.connect(self.close)
         self.refresh()
@@ -236,11 +224,8 @@ class GaugeDialog(JobDialog):
         self.repeats.currentIndexChanged.connect(self.refresh)
         self.about, self.differing = QLabel(wordWrap=True), QLabel(wordWrap=True)
         self.figures, self.parts = RowTable(self.tr("Agreement")), RowTable(self.tr("Parts with different verdicts"))
-        self.body.addWidget(self.about)
-        self.body.addWidget(self.figures, 4)
-        self.body.addWidget(self.differing)
-        self.body.addWidget(self.parts, 4)
-        self.body.addStretch(1)  # takes the space below until results are shown
+        # The last space takes all below until results are shown.
+        add_items(self.body, self.about, (self.figures, 4), self.differing, (self.parts, 4), 1)
         self.report = self.add_button(self.tr("Save evaluation report…"), reports.save, link=True)
         self.report.setToolTip(self.tr("The study is a section of the evaluation report of this run"))
         self.job.studied.connect(self._show_study)

@@ -1,4 +1,4 @@
-"""Evaluation of a UNet: metrics, classes and sliders on the left, errors on the right, curve and table below."""
+"""Evaluation of a UNet: OK and NG, classes and sliders on the left, errors on the right, table and curve below."""
 
 from __future__ import annotations
 
@@ -23,9 +23,10 @@ from workbench.ui.evaluation.defect_browser import DefectBrowser
 from workbench.ui.evaluation.evaluation_notices import EvaluationNotices, EvaluationPlaceholder
 from workbench.ui.evaluation.evaluation_tables import ClassTable
 from workbench.ui.evaluation.headline_metrics import HeadlineMetrics
+from workbench.ui.evaluation.image_confusion_panel import ImageConfusionPanel
 from workbench.ui.evaluation.image_verdict_panel import ImageVerdictPanel
 from workbench.ui.evaluation.operating_point_panel import OperatingPointPanel
-from workbench.ui.widgets.text_labels import text_scale
+from workbench.ui.widgets.text_labels import CollapsibleSection, text_scale
 from workbench.ui.widgets.theme import ThemeManager
 
 _SIDE_WIDTH, _MAX_SIDE_WIDTH = 312, 400  # px
@@ -44,9 +45,13 @@ class SegmentationEvaluation(QWidget):
         self.scope = QComboBox()
         self.scope.setAccessibleName(self.tr("Classes"))
         self.scope.setToolTip(self.tr("Classes included in the metrics and affected by the sliders"))
-        self.summary, self.points, self.classes = HeadlineMetrics(), OperatingPointPanel(), ClassTable()
+        self.images = ImageConfusionPanel()
+        self.summary = HeadlineMetrics("recall", "recall_right_class", "false_alarms")
+        self.masks = HeadlineMetrics("dice")
+        self.points, self.classes = OperatingPointPanel(), ClassTable()
         self.verdict = ImageVerdictPanel(style)
         self.browser = DefectBrowser(evaluation, style)
+        self.details = self._details()
         self._build()
         evaluation.changed.connect(self._stage_changed)
         evaluation.evaluated.connect(self._evaluated)
@@ -60,6 +65,10 @@ class SegmentationEvaluation(QWidget):
         self.verdict.border_changed.connect(self._set_border)
         evaluation.verdicts.changed.connect(self._verdicts_changed)
         self.browser.region_chosen.connect(self.region_chosen)
+        self.images.cell_chosen.connect(self.browser.show_cell)
+        self.points.cost.valueChanged.connect(lambda _: self.images.show_cost(self.points.ratio))
+        self.images.show_cost(self.points.ratio)
+        self.details.heading.toggled.connect(self._details_toggled)
         self._stage_changed()
 
     def _build(self) -> None:
@@ -83,12 +92,16 @@ class SegmentationEvaluation(QWidget):
         column = QVBoxLayout(body)
         column.setContentsMargins(16, 12, 16, 12)
         column.setSpacing(11)
+        column.addWidget(self.images)
+        column.addWidget(QFrame(objectName="line"))
         column.addWidget(self.scope)
         column.addWidget(self.summary)
         column.addWidget(QFrame(objectName="line"))
         column.addWidget(self.points)
         column.addWidget(QFrame(objectName="line"))
         column.addWidget(self.verdict)
+        column.addWidget(QFrame(objectName="line"))
+        column.addWidget(self.details)
         column.addStretch(1)
         area = QScrollArea(objectName="side", widgetResizable=True)
         area.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
@@ -96,6 +109,15 @@ class SegmentationEvaluation(QWidget):
         area.setWidget(body)
         area.setFixedWidth(min(round(_SIDE_WIDTH * text_scale()), _MAX_SIDE_WIDTH))
         return area
+
+    def _details(self) -> CollapsibleSection:
+        """Metrics of the masks and curves. While they are shown, so are the columns of the table and its curve."""
+        body = QWidget()
+        column = QVBoxLayout(body)
+        column.setContentsMargins(0, 0, 0, 0)
+        column.addWidget(self.masks)
+        column.addWidget(self.verdict.curves)
+        return CollapsibleSection("evaluation", self.tr("Details"), body, self._style, expanded=False)
 
     def _main(self) -> QWidget:
         splitter = QSplitter(Qt.Orientation.Vertical, childrenCollapsible=False)
@@ -118,6 +140,7 @@ class SegmentationEvaluation(QWidget):
 
         plot = PrecisionRecallPlot(self._style)
         plot.threshold_chosen.connect(self._set_threshold)
+        plot.setVisible(self.details.heading.isChecked())
         self._below.insertWidget(0, plot, 2)
         self.setTabOrder(self.browser.table, plot)
         self.setTabOrder(plot, self.classes)
@@ -173,12 +196,13 @@ class SegmentationEvaluation(QWidget):
         self._pages.setCurrentWidget(self._results if ready else self.placeholder)
         if evaluation.stage in ("running", "none"):
             self._list_classes()
-            self.summary.clear()
+            for panel in (self.images, self.summary, self.masks):
+                panel.clear()
             self.browser.gallery.clear()
             self.points.show_figures(None)
             self.verdict.show_choice(evaluation.verdicts.choice)
             self.verdict.show_result(None)
-        if evaluation.stage == "running":
+        if evaluation.stage == "running" and self.details.heading.isChecked():
             self.curve.show_waiting(self.tr("Evaluating thresholds…"))
         if ready:
             self._show_point()
@@ -203,9 +227,10 @@ class SegmentationEvaluation(QWidget):
 
     def _evaluated(self, result: EvaluatedImages) -> None:
         figures = result.figures
-        self.summary.show_figures(figures, self.class_id)
+        for summary in (self.summary, self.masks):
+            summary.show_figures(figures, self.class_id)
         self.points.show_figures(figures)
-        self.classes.show_figures(figures, self._evaluation.classes, self._evaluation.um_per_pixel)
+        self._show_classes()
         self.notices.show_alerts(figures.alerts)
         self._show_point()
         self._draw_curve()
@@ -218,9 +243,35 @@ class SegmentationEvaluation(QWidget):
         if self._evaluation.stage == "ready":
             self.verdict.show_result(verdicts.result)
             self._show_point()
+            self._show_images()
+
+    def _show_images(self) -> None:
+        """Show the confusion once the verdicts of the shown result are known."""
+        from workbench.core.evaluation.image_confusion import image_confusion
+
+        result, verdicts = self._evaluation.result, self._evaluation.verdicts
+        if result is None or verdicts.result is None:
+            return
+        rule = verdicts.result.rule
+        confusion = image_confusion(result, rule)
+        self.images.show_confusion(confusion, ruled=rule is not None)
+        self.browser.show_confusion(confusion)
+
+    def _show_classes(self) -> None:
+        evaluation, details = self._evaluation, self.details.heading.isChecked()
+        if evaluation.result is not None:
+            figures = evaluation.result.figures
+            self.classes.show_figures(figures, evaluation.classes, evaluation.um_per_pixel, masks=details)
+
+    def _details_toggled(self, shown: bool) -> None:
+        self._show_classes()
+        self.curve.setVisible(shown)
+        self._draw_curve()
 
     def _draw_curve(self) -> None:
         evaluation = self._evaluation
+        if not self.details.heading.isChecked():
+            return
         if evaluation.sweep is None or evaluation.result is None or evaluation.point is None:
             return
         indices = self._class_indices

@@ -5,17 +5,7 @@ from __future__ import annotations
 from functools import cached_property
 
 from PySide6.QtCore import QCoreApplication, QSignalBlocker, Qt, Signal
-from PySide6.QtWidgets import (
-    QComboBox,
-    QFrame,
-    QHBoxLayout,
-    QLabel,
-    QProgressBar,
-    QScrollArea,
-    QSizePolicy,
-    QVBoxLayout,
-    QWidget,
-)
+from PySide6.QtWidgets import QComboBox, QFrame, QLabel, QProgressBar, QScrollArea, QSizePolicy, QWidget
 
 from workbench.core.evaluation.figures import Figures
 from workbench.core.evaluation.intervals import MIN_PARTS
@@ -32,6 +22,7 @@ from workbench.ui.evaluation.verdict_gallery import VerdictBrowser
 from workbench.ui.images.image_model import ThumbnailProvider
 from workbench.ui.text import evaluation_texts, formatting
 from workbench.ui.text.formatting import translate_message
+from workbench.ui.widgets.box_layouts import add_items, in_column, in_row
 from workbench.ui.widgets.theme import ThemeManager
 
 _SPLITS = (("test",), ("val",), ("val", "test"))
@@ -95,44 +86,23 @@ class VerdictEvaluationPage(QWidget):
         self._show(None)
 
     def _build(self) -> None:
-        body = QWidget(objectName="panel")
-        column = QVBoxLayout(body)
-        column.setContentsMargins(16, 10, 16, 10)
-        column.setSpacing(8)
-        top = QHBoxLayout()
-        top.setSpacing(12)
-        top.addWidget(self.summary, 1)
-        top.addWidget(self.split)
-        column.addLayout(top)
-        column.addWidget(self.bar)
-        column.addWidget(self.note)
-        self._results = QWidget()
-        column.addWidget(self._results, 1)
-        column.addStretch(0)
-        results = QVBoxLayout(self._results)
-        results.setContentsMargins(0, 0, 0, 0)
-        results.setSpacing(8)
-        middle = QHBoxLayout()
-        middle.setSpacing(20)
-        middle.addWidget(self.matrix, 5, Qt.AlignmentFlag.AlignTop)
-        self._calibration = QVBoxLayout()
-        self._calibration.setSpacing(4)
+        body, self._results = QWidget(objectName="panel"), QWidget()
+        top = in_row((self.summary, 1), self.split, spacing=12)
+        items = top, self.bar, self.note, (self._results, 1), 0
+        in_column(*items, owner=body, margins=(16, 10, 16, 10), spacing=8)
         self.calibration_error = QLabel(objectName="muted", wordWrap=True)
         self.calibration_error.setSizePolicy(QSizePolicy.Policy.Preferred, QSizePolicy.Policy.Maximum)
-        self._calibration.addWidget(self.calibration_error)
-        middle.addLayout(self._calibration, 3)
-        middle.addStretch(1)
-        results.addLayout(middle, 2)
-        results.addWidget(QFrame(objectName="line"))
-        results.addWidget(self.reject)
-        results.addWidget(QFrame(objectName="line"))
-        results.addWidget(self.browser, 3)
+        self._calibration = in_column(self.calibration_error, spacing=4)
+        middle = in_row(spacing=20)
+        middle.addWidget(self.matrix, 5, Qt.AlignmentFlag.AlignTop)
+        add_items(middle, (self._calibration, 3), 1)
+        lines = [QFrame(objectName="line") for _ in range(2)]
+        results = (middle, 2), lines[0], self.reject, lines[1], (self.browser, 3)
+        in_column(*results, owner=self._results, margins=0, spacing=8)
         self._area = area = QScrollArea(widgetResizable=True, frameShape=QFrame.Shape.NoFrame, objectName="side")
         area.setAccessibleName(self.tr("Evaluation"))
         area.setWidget(body)
-        whole = QVBoxLayout(self)
-        whole.setContentsMargins(0, 0, 0, 0)
-        whole.addWidget(area)
+        in_column(area, owner=self, margins=0)
 
     @cached_property
     def reliability(self):
@@ -268,9 +238,7 @@ class VerdictEvaluationPage(QWidget):
 
 def _summary_text(figures: Figures) -> str:
     rows = (figures.get("accuracy"), figures.get("f1", "mean"))
-    texts = [f"{evaluation_texts.name(row)} {evaluation_texts.text(row)}" for row in rows]
-    text = formatting.clauses(*texts)
-    return text if rows[0].edges else formatting.clauses(text, evaluation_texts.interval(rows[0]))
+    return formatting.clauses(*(f"{evaluation_texts.name(row)} {evaluation_texts.text(row)}" for row in rows))
 
 
 def _notes_text(whole: VerdictEvaluation, *, chosen_on: bool) -> str:

@@ -4,21 +4,12 @@ from __future__ import annotations
 
 from PySide6.QtCore import QModelIndex, QRect, QSize, Qt, Signal
 from PySide6.QtGui import QPainter
-from PySide6.QtWidgets import (
-    QButtonGroup,
-    QHBoxLayout,
-    QLabel,
-    QListView,
-    QPushButton,
-    QStyle,
-    QStyledItemDelegate,
-    QVBoxLayout,
-    QWidget,
-)
+from PySide6.QtWidgets import QButtonGroup, QLabel, QListView, QPushButton, QStyle, QStyledItemDelegate, QWidget
 
 from workbench.core.evaluation.verdict_evaluation import PredictedVerdict, VerdictEvaluation
 from workbench.ui.images.image_model import ThumbnailProvider
 from workbench.ui.text import formatting
+from workbench.ui.widgets.box_layouts import in_column, in_row
 from workbench.ui.widgets.item_views import ItemRole, ListModel, draw_background, fit_rect, state_color
 from workbench.ui.widgets.theme import ThemeManager
 
@@ -140,18 +131,11 @@ class VerdictBrowser(QWidget):
         self.unsure.setToolTip(self.tr("Images below the minimum probability, lowest probability first"))
         self._lists = QButtonGroup(self)
         self.gallery = VerdictGallery(thumbnails, style)
-        row = QHBoxLayout()
-        row.setSpacing(0)
-        row.addWidget(self.heading, 1)
         for button in (self.errors, self.unsure):
             self._lists.addButton(button)
             button.clicked.connect(self._choose_list)
-            row.addWidget(button)
-        column = QVBoxLayout(self)
-        column.setContentsMargins(0, 0, 0, 0)
-        column.setSpacing(8)
-        column.addLayout(row)
-        column.addWidget(self.gallery, 1)
+        row = in_row((self.heading, 1), self.errors, self.unsure, spacing=0)
+        in_column(row, (self.gallery, 1), owner=self, margins=0, spacing=8)
         self.gallery.image_chosen.connect(self.image_chosen)
 
     def show_evaluation(self, evaluation: VerdictEvaluation | None, minimum: float) -> None:

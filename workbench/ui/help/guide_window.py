@@ -11,6 +11,7 @@ from PySide6.QtGui import (
     QDesktopServices,
     QFont,
     QFontDatabase,
+    QImage,
     QKeySequence,
     QShortcut,
     QTextBlock,
@@ -138,7 +139,7 @@ def _fixed_families() -> list[str]:
 
 
 _INDEX = "index.md"
-_SIZE = QSize(1080, 740)  # px
+_SIZE = QSize(1240, 740)  # px
 _CONTENTS_WIDTH = 230  # px
 _GAP = 12  # px beside the splitter
 
@@ -177,12 +178,16 @@ def show_guide(parent: QWidget, style: ThemeManager, page: str = "") -> GuideWin
 
 
 class _PageBrowser(QTextBrowser):
-    """Browser that quotes the shortcuts as the user has set them."""
+    """Browser that quotes the shortcuts as the user has set them, and fits pictures into the width of the page."""
 
     def loadResource(self, type: int, name: QUrl) -> object:
         content = super().loadResource(type, name)
         if type == QTextDocument.ResourceType.MarkdownResource.value and content is not None:
             return with_current_keys(bytes(content).decode("utf-8"))
+        if type == QTextDocument.ResourceType.ImageResource.value and content is not None:
+            image, width = QImage.fromData(bytes(content)), self.viewport().width() - 2 * _MARGIN
+            fits = image.width() <= width
+            return image if fits else image.scaledToWidth(width, Qt.TransformationMode.SmoothTransformation)
         return content
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from PySide6.QtCore import QCoreApplication, QSize, QStringListModel, Qt, Signal
+from PySide6.QtGui import QKeyEvent
 from PySide6.QtWidgets import (
     QComboBox,
     QCompleter,
@@ -52,6 +53,12 @@ class SearchField(QLineEdit):
         self._completer = _TermCompleter(self.completions, self)
         self.setCompleter(self._completer)
         self.textEdited.connect(self._complete)
+
+    def keyPressEvent(self, event: QKeyEvent) -> None:
+        """Clear the search on Esc. The text before would bring back a former search."""
+        if event.key() == Qt.Key.Key_Escape:
+            self.clear()
+        super().keyPressEvent(event)
 
     def _complete(self, text: str) -> None:
         project = self._session.project
@@ -117,6 +124,9 @@ class SearchErrors(QLabel):
         self.setVisible(bool(errors))
 
 
+_LEAST_CHARACTERS = 9  # of an entry that are shown
+
+
 class ImageFilters(QWidget):
     """Widget with filter, sort order, and access to the label queue, which has its own order."""
 
@@ -133,6 +143,9 @@ class ImageFilters(QWidget):
         self.sort = QComboBox()
         for entry in model.columns:
             self.sort.addItem(entry.sort_text, entry.sort)
+        for box in (self.filter, self.sort):  # a long entry does not widen the list
+            box.setSizeAdjustPolicy(QComboBox.SizeAdjustPolicy.AdjustToMinimumContentsLengthWithIcon)
+            box.setMinimumContentsLength(_LEAST_CHARACTERS)
         self.descending = QToolButton(checkable=True)
         self.label_next = QToolButton(icon=style.icon("queue"))
         self.thumbnails = QToolButton(checkable=True, icon=style.icon("grid"))

@@ -24,6 +24,7 @@ from workbench.core.image_list.image_search import (
     parse,
     select,
 )
+from workbench.core.images.image_files import thumbnail
 from workbench.core.problems import ImageBroken, Problem
 from workbench.core.project.annotation import read_mask
 from workbench.core.project.image_row import ImageRow, Numbers
@@ -45,8 +46,13 @@ class ThumbnailProvider(QObject):
 
     arrived = Signal(object)  # key
 
-    def __init__(self, parent: QObject | None = None) -> None:
+    def __init__(self, parent: QObject | None = None, *, edge: int = EDGE, kept: int = CACHED) -> None:
+        """Create a cache. edge: maximum of the longer side in pixels, kept in the project's cache if it is `EDGE`.
+
+        kept: number of thumbnails in memory.
+        """
         super().__init__(parent)
+        self._edge, self._kept = edge, kept
         self._tasks = TaskRunner(1, self)
         self._project: Project | None = None
         self._cache: ThumbnailCache | None = None
@@ -101,20 +107,24 @@ class ThumbnailProvider(QObject):
             self._next_label()
             return
         key, _ = self._requests.popitem()
-        project, cache = self._project, self._cache
+        project, cache, edge = self._project, self._cache, self._edge
         assert cache is not None
+
+        def read() -> np.ndarray:
+            return cache.get(key) if edge == EDGE else thumbnail(project.image_path(key), edge)
+
         self._running = True
 
         def on_finished(image: QImage | None) -> None:
             self._running = False
             if project is self._project:
                 self.pixmaps[key] = QPixmap.fromImage(image) if image is not None else None
-                while len(self.pixmaps) > CACHED:
+                while len(self.pixmaps) > self._kept:
                     self.pixmaps.popitem(last=False)
                 self.arrived.emit(key)
             self._next()
 
-        self._submit(lambda _: _image(cache.get(key)), on_finished, project.image_path(key))
+        self._submit(lambda _: _image(read()), on_finished, project.image_path(key))
 
     def _next_label(self) -> None:
         if not self._label_requests:
@@ -309,11 +319,16 @@ class ImageListModel(QAbstractTableModel):
         row = -1 if position is None else int(self._rows[position])
         return _ROOT if row < 0 else self.index(row, 0)
 
-    def next_where(self, state: str, key: str | None, step: int) -> str | None:
-        """Return the nearest listed image after `key` (before with -1), wrapping around, in a state of the search."""
-        matches, _ = select(parse(f"status:{state}"), self.table, ())
+    def next_where(self, search: str, key: str | None, step: int) -> str | None:
+        """Return the nearest listed image after `key` (before with -1), wrapping around, that a search finds."""
+        matches, _ = select(parse(search), self.table, ())
         row = next_row(np.flatnonzero(matches[self.order]), self.index_of(key).row(), step)
         return None if row is None else self.key_at(row)
+
+    def count_where(self, state: str) -> int:
+        """Return the number of images of the project in a state of the search, listed or not."""
+        matches, _ = select(parse(f"status:{state}"), self.table, ())
+        return int(np.count_nonzero(matches))
 
     # --- updates ------------------------------------------------------------------------------------
 

@@ -161,6 +161,7 @@ class ImagesPanel(QWidget):
     folder_requested = Signal()
     menu_requested = Signal(object, QPoint)  # keys of the images, position on the screen
     order_changed = Signal()  # other images are listed, or in another order
+    stopped = Signal(str, int)  # why no image can be opened, number of images that the list hides
     thumbnails_toggled = Signal(bool)  # True: thumbnail view in the center, False: current image
 
     def __init__(self, session: Session, style: ThemeManager, queue: LabelQueue, parent: QWidget | None = None) -> None:
@@ -242,11 +243,22 @@ class ImagesPanel(QWidget):
         if 0 <= target < count:
             self.open(self.model.key_at(target))
 
-    def go_to(self, state: str, step: int) -> None:
-        """Open the nearest listed image of a state ("unlabeled", "open", "broken", …), wrapping around."""
-        key = self.model.next_where(state, self._requested, step)
+    def go_to(self, state: str, step: int, *, quiet: bool = False) -> None:
+        """Open the nearest listed image of a state ("unlabeled", "open" or "broken"), wrapping around.
+
+        quiet: say nothing if there is none.
+        """
+        key = self.model.next_where(f"status:{state}", self._requested, step)
         if key is not None:
             self.open(key)
+        if key is not None or quiet:
+            return
+        reason = {
+            "open": self.tr("No listed image is left to mark as done."),
+            "unlabeled": self.tr("No listed image is left to label."),
+            "broken": self.tr("No listed image is unreadable."),
+        }[state]
+        self.stopped.emit(reason, self.model.count_where(state))
 
     def open(self, key: str) -> None:
         """Open an image; later steps start from it."""
@@ -254,6 +266,25 @@ class ImagesPanel(QWidget):
         if self.browsing:
             self.toggle_thumbnails()
         self._session.open_image(key)
+
+    def separate(self) -> None:
+        """Show all images as thumbnails, at the first one that is neither a good nor a defective image."""
+        self._show_all("all")
+        if not self.browsing:
+            self.toggle_thumbnails()
+        self.thumbnail_view.show_undecided()
+
+    def paint_defective(self) -> None:
+        """List the images in progress, and open the next one without painted defects."""
+        self._show_all("started")
+        key = self.model.next_where("status:started class:none", None if self.browsing else self._requested, 1)
+        if key is not None:
+            self.open(key)
+
+    def _show_all(self, filter: str) -> None:
+        self._queue.activate("")
+        self.search.clear()
+        self.filters.filter.setCurrentIndex(self.filters.filter.findData(filter))
 
     def toggle_thumbnails(self) -> None:
         """Switch between the thumbnail view and the current image."""
@@ -305,6 +336,12 @@ class ImagesPanel(QWidget):
         self.search.clear()
         self.filters.filter.setCurrentIndex(0)
 
+    def show_all(self) -> None:
+        """List all images: without search and filter, and not those of Label next."""
+        self.clear_filters()
+        self._queue.activate("")
+        self._refilter()
+
     def position(self) -> tuple[int, int]:
         """Return the number of the current image in the list, from 1 (0: not listed), and the count."""
         index = self.model.index_of(self._session.key)
@@ -312,6 +349,7 @@ class ImagesPanel(QWidget):
 
     def end(self) -> None:
         self.thumbnails.end()
+        self.thumbnail_view.end()
 
     # --- updates ---------------------------------------------------------------------------------
 

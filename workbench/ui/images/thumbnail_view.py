@@ -29,8 +29,9 @@ from workbench.core.project.annotation import Split, Status
 from workbench.session.session import Session
 from workbench.ui.images.image_delegate import CELL, ThumbnailDelegate
 from workbench.ui.images.image_model import ImageListModel, ThumbnailProvider
+from workbench.ui.images.separation import ImagePreview, SeparationBar
 from workbench.ui.text.formatting import number
-from workbench.ui.widgets.box_layouts import in_column
+from workbench.ui.widgets.box_layouts import in_column, in_row
 from workbench.ui.widgets.keyboard import set_key_tip
 from workbench.ui.widgets.theme import ThemeManager
 
@@ -125,10 +126,15 @@ class BulkActions(QWidget):
 
 
 _ROW = 26  # px, least height of a row of the table
+_SHARE = 0.6  # of the width that the thumbnails take beside the large view
+_PREPARED = 12  # thumbnails behind the current one that are read ahead
 
 
 class ThumbnailView(QWidget):
-    """Thumbnails in the order of the image list. Enter or a double-click opens an image, Esc shows the current one."""
+    """Thumbnails in the order of the image list, with a large view of one, and the separation of good images.
+
+    Enter or a double-click opens an image, Esc shows the current one.
+    """
 
     chosen = Signal(object)  # key of the image to open
     closed = Signal()
@@ -140,8 +146,9 @@ class ThumbnailView(QWidget):
         super().__init__()
         self.setObjectName("panel")
         self.setAttribute(Qt.WidgetAttribute.WA_StyledBackground)
-        self._session, self._style = session, style
+        self._session, self._style, self._thumbnails = session, style, thumbnails
         self._selected_keys: list[str] = []
+        self._current_key: str | None = None
         self.model = model
         self.list_view = QListView(accessibleName=self.tr("Thumbnails"))
         self.list_view.setModel(self.model)
@@ -176,17 +183,26 @@ class ThumbnailView(QWidget):
             view.setVerticalScrollMode(QAbstractItemView.ScrollMode.ScrollPerPixel)
             view.doubleClicked.connect(self._open)
             view.installEventFilter(self)
+        self.preview = ImagePreview(session, thumbnails, style)
+        self._wall = QWidget()
+        self._wall.setFocusProxy(self.list_view)
+        in_row(self.list_view, (self.preview, 1), owner=self._wall, margins=0, spacing=0)
         self._pages = QStackedWidget()
-        self._pages.addWidget(self.list_view)
+        self._pages.addWidget(self._wall)
         self._pages.addWidget(self.table_view)
+        self.separation = SeparationBar(
+            session, style, shown=self._is_shown, chosen=self.selected, advance=self._select_next
+        )
         self.bulk = BulkActions(session, self.selected)
         self._bar = self._make_bar()
-        in_column(self._bar, (self._pages, 1), owner=self, margins=0, spacing=0)
+        in_column(self._bar, (self._pages, 1), self.separation, owner=self, margins=0, spacing=0)
         self.list_view.selectionModel().selectionChanged.connect(self._update_bar)
+        self.list_view.selectionModel().currentChanged.connect(self._show_large)
         self.model.modelAboutToBeReset.connect(self._save_selection)
         self.model.modelReset.connect(self._restore_selection)
         for signal in (session.project_opened, session.project_closed):
             signal.connect(self._update_bar)
+            signal.connect(lambda: self.preview.large.set_project(session.project))
         session.classes_changed.connect(self.list_view.viewport().update)
         self._update_bar()
 
@@ -220,6 +236,9 @@ class ThumbnailView(QWidget):
     def resizeEvent(self, event) -> None:
         super().resizeEvent(event)
         self._place_bulk()
+        columns = max(1, round(_SHARE * self.width() / CELL.width()))
+        bar = self.list_view.verticalScrollBar().sizeHint().width() + 2 * self.list_view.frameWidth()
+        self.list_view.setFixedWidth(columns * CELL.width() + bar + 1)
 
     def event(self, event: QEvent) -> bool:
         if event.type() == QEvent.Type.LayoutRequest:
@@ -245,7 +264,7 @@ class ThumbnailView(QWidget):
     def show_table(self, on: bool) -> None:
         self.thumbnail_button.setChecked(not on)
         self.table_button.setChecked(on)
-        self._pages.setCurrentWidget(self.table_view if on else self.list_view)
+        self._pages.setCurrentWidget(self.table_view if on else self._wall)
         header = self.table_view.horizontalHeader()
         for section in range(header.count()):  # the size of its text is known once the style is applied
             header.resizeSection(section, max(header.sectionSize(section), header.sectionSizeHint(section)))
@@ -269,13 +288,48 @@ class ThumbnailView(QWidget):
 
     def show_current(self) -> None:
         """Select the current image and scroll to it."""
-        index = self.model.index_of(self._session.key)
+        self._go_to(self.model.index_of(self._session.key), QAbstractItemView.ScrollHint.PositionAtCenter)
+        self._pages.currentWidget().setFocus()
+
+    def show_undecided(self) -> None:
+        """Select the first image that is neither a good nor a defective one, and scroll to it."""
+        self.show_table(False)
+        key = self.model.next_where("status:new", None, 1)
+        self._go_to(self.model.index_of(key or self._session.key), QAbstractItemView.ScrollHint.PositionAtCenter)
+        self.list_view.setFocus()
+
+    def end(self) -> None:
+        self.preview.large.end()
+
+    def _go_to(self, index: QModelIndex, hint: QAbstractItemView.ScrollHint) -> None:
         if index.isValid():
             flag = QItemSelectionModel.SelectionFlag
             self.list_view.selectionModel().setCurrentIndex(index, flag.ClearAndSelect | flag.Rows)
             for view in (self.list_view, self.table_view):
-                view.scrollTo(index, QAbstractItemView.ScrollHint.PositionAtCenter)
-        self._pages.currentWidget().setFocus()
+                view.scrollTo(index, hint)
+
+    def _select_next(self) -> None:
+        """Select the image behind the last selected one; the last image stays selected."""
+        last = max((ranges.bottom() for ranges in self.list_view.selectionModel().selection()), default=-1)
+        self._go_to(
+            self.model.index(min(last + 1, self.model.rowCount() - 1), 0), QAbstractItemView.ScrollHint.EnsureVisible
+        )
+
+    def _show_large(self, index: QModelIndex, _: object = None) -> None:
+        """Show the current image in the large view; prepare those that follow it, and their thumbnails."""
+        if not index.isValid():
+            self.preview.show_image(None, [])
+            return
+        last = min(index.row() + _PREPARED, self.model.rowCount() - 1)
+        following = [self.model.key_at(row) for row in range(index.row() + 1, last + 1)]
+        for key in following[::-1]:
+            self._thumbnails.get(key)
+        self.preview.show_image(self.model.key_at(index.row()), following)
+
+    def _is_shown(self, key: str) -> bool:
+        if self._pages.currentWidget() is self._wall:
+            return self.preview.painted == key
+        return True  # a row of the table has no image
 
     # --- updates ---------------------------------------------------------------------------------
 
@@ -285,6 +339,9 @@ class ThumbnailView(QWidget):
                 event.accept()
                 if event.type() == QEvent.Type.KeyPress:
                     self._open(watched.currentIndex())
+                return True
+            if self.separation.press(event):
+                event.accept()
                 return True
             if event.key() == Qt.Key.Key_Escape:
                 event.accept()
@@ -307,6 +364,8 @@ class ThumbnailView(QWidget):
 
     def _save_selection(self) -> None:
         self._selected_keys = self.selected()
+        current = self.list_view.currentIndex()
+        self._current_key = self.model.key_at(current.row()) if current.isValid() else None
 
     def show_sort_order(self) -> None:
         """Show the list's sort order in the header."""
@@ -322,6 +381,9 @@ class ThumbnailView(QWidget):
             if i + 1 == len(rows) or rows[i + 1] != rows[i] + 1:
                 selection.append(QItemSelection(self.model.index(rows[start], 0), self.model.index(rows[i], 0))[0])
                 start = i + 1
+        current = self.model.index_of(self._current_key)
+        if current.isValid():
+            self.list_view.selectionModel().setCurrentIndex(current, QItemSelectionModel.SelectionFlag.NoUpdate)
         self._select(selection)
 
     def _select(self, selection: QItemSelection) -> None:

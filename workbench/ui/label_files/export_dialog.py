@@ -87,8 +87,8 @@ class LabelExportDialog(JobDialog):
             names["mask"] = self.tr("Masks (exact, for labelme only)")
         for shape in format.shapes:
             self.shapes.addItem(names.get(shape, shape), shape)
-        self.shapes.setVisible(bool(format.shapes))
-        self._shapes_label.setVisible(bool(format.shapes))
+        for widget in (self.shapes, self._shapes_label):  # the dialog keeps its height, and the button its place
+            widget.setEnabled(bool(format.shapes))
         self.images.setEnabled(not format.always_images)
         if format.always_images:
             self.images.setChecked(True)

@@ -71,6 +71,12 @@ class PredictionDisplay(QWidget):
         self._grid.addWidget(self.modes, 0, 1, 1, 2)
         self.immature = QLabel(wordWrap=True, objectName="muted")
         self._grid.addWidget(self.immature, 1, 0, 1, 3)
+        self.exact = QCheckBox(self.tr("Exact pixels"), checked=self._style.exact)
+        self.exact.setToolTip(
+            self.tr("Outlines follow the pixels of the mask. Otherwise they are smoothed, on the screen only.")
+        )
+        self.exact.toggled.connect(self._set_exact)
+        self._grid.addWidget(self.exact, 5, 0, 1, 3)
 
     def _add_steps(self) -> None:
         self.step_name = QLabel(objectName="muted")
@@ -110,9 +116,14 @@ class PredictionDisplay(QWidget):
 
     def set_mode(self, mode: Mode) -> None:
         self._style.mode = mode
+        self._refresh()
         self.modes.setCurrentIndex(MODES.index(mode))
         self._apply()
         self.mode_changed.emit()
+
+    def _set_exact(self, on: bool) -> None:
+        self._style.exact = on
+        self._apply()
 
     def next_mode(self) -> None:
         """Switch to the next mode: outline, filled, probability, uncertainty."""
@@ -141,6 +152,7 @@ class PredictionDisplay(QWidget):
         else:
             text = self.tr("Shown as probabilities, as the model does not match the labels well enough.")
         self.immature.setText(text)
+        self.exact.setVisible(not self._overlay.immature and self._style.mode in ("outline", "filled"))
         self.immature.setVisible(self._overlay.immature)
         self._refresh_steps()
         self._refresh_thresholds()

@@ -9,7 +9,7 @@ import time
 from collections.abc import Mapping
 from pathlib import Path
 
-from PySide6.QtCore import QAbstractTableModel, QModelIndex, QPersistentModelIndex, QSize, Qt
+from PySide6.QtCore import QAbstractTableModel, QModelIndex, QPersistentModelIndex, QSize, QSortFilterProxyModel, Qt
 from PySide6.QtGui import QImage, QImageReader, QPixmap
 from PySide6.QtWidgets import QCheckBox, QLabel, QSizePolicy, QSplitter, QTableView, QWidget
 
@@ -17,7 +17,7 @@ from workbench.core.text_patterns import fill
 from workbench.inference.batch.results_log import RESULTS_LOG_FILE
 from workbench.session.folder_prediction import FolderPrediction, FolderRequest, FolderSummary, ImagePredicted
 from workbench.session.tasks import TaskRunner
-from workbench.ui.text import formatting
+from workbench.ui.text import formatting, prediction_texts
 from workbench.ui.text.formatting import translate_message
 from workbench.ui.widgets.dialogs import JobDialog, PathField, open_path
 from workbench.ui.widgets.item_views import show_as_rows
@@ -53,11 +53,18 @@ class ResultsModel(QAbstractTableModel):
         return 0 if parent.isValid() else len(self.rows)
 
     def columnCount(self, parent: _Index = QModelIndex()) -> int:  # noqa: B008
-        return 4
+        return 6
 
     def headerData(self, section: int, orientation: Qt.Orientation, role: int = Qt.ItemDataRole.DisplayRole):
         if orientation == Qt.Orientation.Horizontal and role == Qt.ItemDataRole.DisplayRole:
-            return (self.tr("Image"), self.tr("Result"), self.tr("Largest, px²"), self.tr("Time, ms"))[section]
+            return (
+                self.tr("Image"),
+                self.tr("Verdict"),
+                self.tr("Class"),
+                self.tr("Regions"),
+                self.tr("Largest"),
+                self.tr("Time, ms"),
+            )[section]
         if orientation == Qt.Orientation.Horizontal and role == Qt.ItemDataRole.TextAlignmentRole:
             return _alignment(section)
         return None
@@ -71,6 +78,9 @@ class ResultsModel(QAbstractTableModel):
             return "\n".join(map(translate_message, remarks)) or str(row.path)
         if role == Qt.ItemDataRole.TextAlignmentRole:
             return _alignment(index.column())
+        if role == Qt.ItemDataRole.UserRole:
+            numbers = (row.found, row.largest.area if row.largest is not None else 0, row.milliseconds)
+            return self._text(row, index.column()) if index.column() < 3 else float(numbers[index.column() - 3])
         return None
 
     def _text(self, row: ImagePredicted, column: int) -> str:
@@ -79,19 +89,21 @@ class ResultsModel(QAbstractTableModel):
         if column == 1:
             if row.why:
                 return self.tr("Skipped: {why}").format(why=translate_message(row.why))
-            regions = fill(self.tr("{n} {n:region|regions}"), n=row.found) if row.found else "–"
-            result = regions if row.verdict is None else row.verdict
             if row.input is None or row.input.ok:
-                return result
+                return row.verdict
             why = "; ".join(map(translate_message, row.input.why))
-            return self.tr("{result}: {why}").format(result=result, why=why)
+            return self.tr("{result}: {why}").format(result=row.verdict, why=why)
         if column == 2:
-            return formatting.number(row.largest) if row.largest is not None else ""
+            return formatting.listed(row.classes)
+        if column == 3:
+            return formatting.number(row.found) if row.found else ""
+        if column == 4:
+            return "" if row.largest is None else formatting.region_area(row.largest.area, row.largest.area_um2)
         return "" if row.why else f"{row.milliseconds:.0f}"
 
 
 def _alignment(column: int) -> Qt.AlignmentFlag:
-    side = Qt.AlignmentFlag.AlignRight if column >= 2 else Qt.AlignmentFlag.AlignLeft
+    side = Qt.AlignmentFlag.AlignRight if column >= 3 else Qt.AlignmentFlag.AlignLeft
     return side | Qt.AlignmentFlag.AlignVCenter
 
 
@@ -197,10 +209,15 @@ class PredictFolderDialog(JobDialog):
     def _make_results(self) -> QSplitter:
         self.results = ResultsModel(self)
         self.table = QTableView(selectionMode=QTableView.SelectionMode.SingleSelection)
-        self.table.setModel(self.results)
+        self._sorted = QSortFilterProxyModel(self, sortRole=Qt.ItemDataRole.UserRole)
+        self._sorted.setSourceModel(self.results)
+        self.table.setModel(self._sorted)
         show_as_rows(self.table, self.tr("Results"), stretch=1)
         header = self.table.horizontalHeader()
-        for section, width in ((0, 200), (2, 106), (3, 96)):
+        header.setSortIndicatorClearable(True)
+        header.setSortIndicator(-1, Qt.SortOrder.DescendingOrder)
+        self.table.setSortingEnabled(True)  # a click on a column sorts, a third one shows the order of prediction again
+        for section, width in ((0, 150), (2, 90), (3, 80), (4, 90), (5, 86)):
             header.resizeSection(section, max(width, header.sectionSizeHint(section)))
         self.table.activated.connect(self._open)
         self.table.selectionModel().currentRowChanged.connect(self._preview)
@@ -213,6 +230,12 @@ class PredictFolderDialog(JobDialog):
         return splitter
 
     # --- commands --------------------------------------------------------------------------------
+
+    def show_models(self, models: Mapping[Path, str]) -> None:
+        """Offer other models, unless the user has chosen a folder beside them or a prediction is running."""
+        if models != self._models and not self.job.running and self.model.path in (None, *self._models):
+            self._models = models
+            self.model.set_choices(models)
 
     def begin(self) -> None:
         self.results.clear()
@@ -260,11 +283,14 @@ class PredictFolderDialog(JobDialog):
 
     def _open(self, index: QModelIndex) -> None:
         if index.isValid():
-            open_path(self.results.rows[index.row()].shown)
+            open_path(self._row(index).shown)
 
     def _preview(self, index: QModelIndex) -> None:
         if index.isValid():
-            self.preview.show_file(self.results.rows[index.row()].shown)
+            self.preview.show_file(self._row(index).shown)
+
+    def _row(self, index: QModelIndex) -> ImagePredicted:
+        return self.results.rows[self._sorted.mapToSource(index).row()]
 
     def done(self, result: int) -> None:
         self.preview.end()
@@ -308,6 +334,8 @@ class PredictFolderDialog(JobDialog):
             )
             self.skip_existing.setChecked(True)
         text = fill(text, done=summary.images, skipped=summary.skipped, path=summary.out)
+        if summary.images:
+            text = f"{prediction_texts.summary_text(summary.results)}. {text}"
         unlike = sum(row.input is not None and not row.input.ok for row in self.results.rows)
         if unlike:
             text += " " + fill(self.tr("{n} {n:image is|images are} unlike the training images."), n=unlike)

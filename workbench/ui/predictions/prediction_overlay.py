@@ -80,6 +80,7 @@ class PredictionOverlay(QObject):
         session.project_closed.connect(self._clear)
         session.image_opened.connect(self._image_opened)
         session.image_failed.connect(self._clear)
+        session.areas.changed.connect(self._areas_changed)
         training.started.connect(self._run_changed)
         training.reported.connect(self._event_reported)
         training.preview_arrived.connect(self._preview_arrived)
@@ -195,6 +196,10 @@ class PredictionOverlay(QObject):
                 self.predict()
             else:
                 self.text_changed.emit(self.tr("Press {key} to predict").format(key=key_text("predict")))
+
+    def _areas_changed(self) -> None:
+        if self._session.key is not None:
+            self._image_opened(self._session.key)
 
     def _run_changed(self, _: Run) -> None:
         """Reset to the latest state when another run is shown or starts: earlier steps belong to the old run."""

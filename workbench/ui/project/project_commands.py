@@ -202,6 +202,7 @@ class ProjectCommands(QObject):
     """Commands for projects and images: dialogs, drops."""
 
     unpack_requested = Signal(object)  # path of a packed project
+    created = Signal()  # a project without labels
 
     def __init__(
         self,
@@ -270,6 +271,8 @@ class ProjectCommands(QObject):
             )
             if created and new.labels is not None:
                 self._label_files.show_import(new.labels)
+            elif created:
+                self.created.emit()
 
         self._leave_guard.leave(create)
 
@@ -420,6 +423,12 @@ class ProjectCommands(QObject):
         dialog = self._window.findChild(PredictFolderDialog)
         if dialog is None:
             dialog = PredictFolderDialog(model_names(self._runs), self._window)
+
+            def follow(dialog: PredictFolderDialog = dialog) -> None:
+                dialog.show_models(model_names(self._runs))
+
+            self._runs.listed.connect(follow)
+            dialog.destroyed.connect(lambda: self._runs.listed.disconnect(follow))
         dialog.show()
         dialog.raise_()
         dialog.activateWindow()

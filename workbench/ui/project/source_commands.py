@@ -157,7 +157,7 @@ class SourceCommands(QObject):
                 self.tr("{n} label {n:file|files} moved to the trash of the project."), n=number(len(plan.files))
             )
         self._messages.show_message(
-            "success", text, button=self.tr("Undo"), callback=self._session.undo, topic="removal", brief=True
+            "success", text, button=self.tr("Undo"), callback=self._session.undo, topic="removal"
         )
 
     def _restored(self, plan: Removal, kept: Sequence[Path]) -> None:

@@ -10,6 +10,7 @@ import signal
 import socket
 import sys
 from collections.abc import Mapping
+from dataclasses import dataclass
 from pathlib import Path
 
 import PySide6
@@ -18,6 +19,8 @@ from PySide6.QtGui import QGuiApplication, QImageReader
 from PySide6.QtWidgets import QApplication
 
 from workbench import __version__
+from workbench.core.window_libraries import missing_libraries
+from workbench.inference.batch.stay_awake import allow_sleep
 from workbench.inference.cpu_environment import map_large_blocks
 from workbench.session.preferences import Preferences
 from workbench.ui.actions.menus import default_shortcuts
@@ -86,6 +89,8 @@ def run(project: Path | None) -> int:
     """Open the window, on `project` if given, and return the exit code after the window is closed."""
     reason = unusable_qt(PySide6.__version__, sys.version_info[:2])
     reason = reason or missing_display(os.environ)
+    if not reason and (missing := missing_libraries()):
+        reason = f"The window cannot be shown, because {missing}"
     if reason:
         sys.stderr.write(reason + "\n")
         return 1
@@ -102,6 +107,48 @@ def run(project: Path | None) -> int:
     return code
 
 
+@dataclass(frozen=True)
+class WindowView:
+    """Page, lists and panels of a window, for the window that replaces it."""
+
+    tool: str
+    search: str
+    filter: int
+    sort: int
+    descending: bool
+    thumbnails: bool
+    evaluation: bool
+    curves: bool
+
+    @classmethod
+    def of(cls, window: Window) -> WindowView:
+        images, filters = window.images, window.images.filters
+        return cls(
+            tool=window.canvas.tool,
+            search=images.search.text(),
+            filter=filters.filter.currentIndex(),
+            sort=filters.sort.currentIndex(),
+            descending=filters.descending.isChecked(),
+            thumbnails=images.browsing,
+            evaluation=window.center.in_evaluation,
+            curves=window.training.heading.isChecked(),
+        )
+
+    def restore(self, window: Window) -> None:
+        """Show the same page, lists and panels in another window of the same project."""
+        images, filters = window.images, window.images.filters
+        window.canvas.choose_tool(self.tool)
+        filters.sort.setCurrentIndex(self.sort)
+        filters.descending.setChecked(self.descending)
+        filters.filter.setCurrentIndex(self.filter)
+        images.search.setText(self.search)
+        window.training.heading.setChecked(self.curves)
+        if self.thumbnails != images.browsing:
+            images.toggle_thumbnails()
+        if self.evaluation:
+            window.evaluation_navigation.show()
+
+
 class Application(QObject):
     """Owner of services, style and formatting. The window is rebuilt when the language changes."""
 
@@ -116,6 +163,8 @@ class Application(QObject):
         app.setDesktopFileName("defect-workbench")
         _set_taskbar_identity()
         QImageReader.setAllocationLimit(0)
+        if not preferences.stay_awake:
+            allow_sleep(True)
         self._app = app
         self._garbage = GarbageControl(self)
         install_shortcuts(default_shortcuts(), preferences.shortcuts)
@@ -170,14 +219,14 @@ class Application(QObject):
         self._translators = formatting.install(self._app, request)
         self._garbage.unfreeze()
         old, quits = self.window, self._app.quitOnLastWindowClosed()
-        page, tool = old.dialogs.settings_page, old.canvas.tool
+        page, view = old.dialogs.settings_page, WindowView.of(old)
         self._app.setQuitOnLastWindowClosed(False)
         old.retire()
         with self.style.postponed():
             self.style.set_language(formatting.chosen(request))
             self.window = self._create_window()
-        self.window.canvas.choose_tool(tool)
         self.show()
+        view.restore(self.window)
         if page:
             self.window.dialogs.show_settings(page)
         old.deleteLater()

@@ -89,6 +89,7 @@ class CanvasHeader(QWidget):
         self.prediction = QLabel()
         self.prediction.setTextFormat(Qt.TextFormat.PlainText)
         self._level = -1
+        self._widest = 0  # px, of the texts of predictions: the buttons do not change as these come and go
         for widget in (self.navigation, self.done, self.history, self.position):
             row.addWidget(widget)
         row.addWidget(self.name, 1)
@@ -115,7 +116,7 @@ class CanvasHeader(QWidget):
     def changeEvent(self, event) -> None:
         super().changeEvent(event)
         if event.type() in (QEvent.Type.FontChange, QEvent.Type.StyleChange):
-            self._level = -1
+            self._level, self._widest = -1, 0
 
     def _fit(self) -> None:
         self.name.setMinimumWidth(_NAME_LENGTH * self.fontMetrics().averageCharWidth())
@@ -142,12 +143,13 @@ class CanvasHeader(QWidget):
         if level < 3:
             widths.append(self.history.sizeHint().width())
         if level < 4:
-            widths.append(self.prediction.sizeHint().width())
+            widths.append(max(self._widest, self.prediction.sizeHint().width()))
         margins = self.layout().contentsMargins()
         return sum(widths) + (len(widths) - 1) * self.layout().spacing() + margins.left() + margins.right()
 
     def show_model_text(self, text: str) -> None:
         self.prediction.setText(text)
+        self._widest = max(self._widest, self.prediction.sizeHint().width())
         # Not only with the next layout: a busy window would show the text cut until then.
         self._fit()
         self.layout().activate()
@@ -156,5 +158,5 @@ class CanvasHeader(QWidget):
         number, count = self._images.position()
         self.position.setText(self.tr("{number} of {count}").format(number=number, count=count) if number else "")
         key = self._session.key or ""
-        self.name.set_text(key.rpartition("/")[2])
+        self.name.set_text(key.removeprefix("@"), short=[key.rpartition("/")[2]])
         self.name.setToolTip(key)

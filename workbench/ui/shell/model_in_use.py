@@ -14,7 +14,7 @@ from PySide6.QtWidgets import QMenu, QPushButton, QWidget
 from workbench.core.problems import Problem
 from workbench.core.runs.export_options import ExportOptions
 from workbench.core.runs.run import Run
-from workbench.session.project_jobs import EvaluationComparisonJob
+from workbench.session.project_jobs import AdoptionJob, EvaluationComparisonJob
 from workbench.session.session import Session
 from workbench.session.training.shown_runs import RunList
 from workbench.session.training.trainer_thread import ExportJob
@@ -106,12 +106,19 @@ class ModelChip(QPushButton):
 
 
 class ModelOffer(QObject):
-    """Message about a run that has just ended and is not in use, with a button that uses it.
+    """Message about a run that has just ended, or a model just added, which is not in use, with a button that uses it.
 
     The difference of both models is that of the paired comparison by part on common images.
     """
 
-    def __init__(self, session: Session, training: TrainingControl, run_list: RunList, messages: MessageBar) -> None:
+    def __init__(
+        self,
+        session: Session,
+        training: TrainingControl,
+        adoption: AdoptionJob,
+        run_list: RunList,
+        messages: MessageBar,
+    ) -> None:
         super().__init__(messages)
         self._session, self._training, self._run_list, self._messages = session, training, run_list, messages
         self._live: Run | None = None  # run in training
@@ -122,6 +129,7 @@ class ModelOffer(QObject):
         self.job.failed.connect(self._not_compared)
         training.state_changed.connect(self._follow)
         training.ended.connect(self._training_ended)
+        adoption.adopted.connect(self._adopted)
         run_list.listed.connect(self._listed)
         run_list.in_use_changed.connect(self._withdraw)
         session.project_closed.connect(self._withdraw)
@@ -132,6 +140,9 @@ class ModelOffer(QObject):
     def _follow(self) -> None:
         if self._training.running:
             self._live = self._training.run
+
+    def _adopted(self, run: Run | None) -> None:
+        self._live = run  # it is shown like a training, which ends at once
 
     def _training_ended(self, _: object) -> None:
         self._ended, self._live = self._live, None
@@ -170,7 +181,7 @@ class ModelOffer(QObject):
         assert run is not None
         button = self.tr("Use {new}").format(new=formatting.short_run_name(run)) if self._session.writable else ""
         use = partial(self._run_list.choose, run)
-        self._messages.show_message("info", text, advice, button=button, callback=use, topic=_TOPIC)
+        self._messages.show_message("info", text, advice, button=button, callback=use, topic=_TOPIC, lasting=True)
 
     def _compared(self, compared: ComparedEvaluations | None) -> None:
         if compared is None or self.offered is None:

@@ -9,7 +9,7 @@ import platform
 import time
 from collections.abc import Callable
 from pathlib import Path, PurePosixPath
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import PySide6
 from PySide6.QtCore import QCoreApplication, QObject, Qt, QUrl
@@ -19,6 +19,7 @@ from PySide6.QtWidgets import QDialog, QLabel, QPlainTextEdit, QPushButton, QWid
 from workbench import __version__
 from workbench.core import problems
 from workbench.core.text_patterns import fill
+from workbench.session.area_steps import Areas
 from workbench.session.error_log import ErrorReport
 from workbench.session.image_list import Added
 from workbench.session.training.trainer_thread import DEFAULT_OPTIONS
@@ -29,11 +30,14 @@ from workbench.ui.project.project_commands import ProjectCommands
 from workbench.ui.services import Services
 from workbench.ui.shortcuts import key_text, with_key
 from workbench.ui.text import formatting, settings_texts
-from workbench.ui.text.formatting import added_text
+from workbench.ui.text.formatting import added_text, problem_text
 from workbench.ui.widgets.box_layouts import in_column, in_row
 from workbench.ui.widgets.keyboard import TEXTS
 from workbench.ui.widgets.message_bar import MessageBar
 from workbench.ui.widgets.text_labels import resize_for_text, text_scale
+
+if TYPE_CHECKING:
+    from workbench.core.runs.inspection_areas import LeftOut
 
 
 def report_text(report: ErrorReport) -> str:
@@ -108,6 +112,7 @@ class Notifications(QObject):
         session.verdict_steps.stepped.connect(self._stepped)
         session.step_followed.connect(self._followed)
         session.history_changed.connect(self._history_changed)
+        session.areas.left_out.connect(self._area_leaves_defects)
         session.images_added.connect(self._added)
         services.predictions.failed.connect(self._predict_failed)
         services.evaluation_report.saved.connect(self._report_saved)
@@ -152,6 +157,16 @@ class Notifications(QObject):
         self._messages.show_message(
             "info", text, self.tr("Press {key} again to use it on the image.").format(key=name), topic="command"
         )
+
+    def image_not_shown(self, key: str) -> None:
+        """Show that keys were typed before the image that they were meant for appeared."""
+        text = self.tr("Stopped at {name}: it is not shown yet.").format(name=PurePosixPath(key).name)
+        self._messages.show_message("info", text, self.tr("Keys typed too early have no effect."), topic="command")
+
+    def painted_left_out(self, count: int) -> None:
+        """Show that images with painted defects were not marked as good."""
+        text = fill(self.tr("{n} {n:image has|images have} painted defects and did not change."), n=str(count))
+        self._messages.show_message("info", text, topic="command")
 
     def _tool_texts(self, reason: str) -> tuple[str, str]:
         """Return why a tool failed, and an alternative."""
@@ -283,16 +298,23 @@ class Notifications(QObject):
         """Show why the step that the user has just run is the next one."""
         self._messages.show_message("info", reason, topic="reason")
 
+    def explain_stop(self, show_all: Callable[[], None], reason: str, hidden: int) -> None:
+        """Show why no image was opened, with a button if the list hides some."""
+        text = self.tr("{n} {n:image is|images are} hidden by the search, the filter or Label next.")
+        advice, button = (fill(text, n=hidden), self.tr("Show all images")) if hidden else ("", "")
+        self._messages.show_message("info", reason, advice, button=button, callback=show_all, topic="stop")
+
     def _stepped(self, step: VerdictChange, change: str) -> None:
         text = _step_text(step)
         self._undo_step = None
         if change == "done":
             marked_done = step.after[step.first_key] == "done"
-            if marked_done or step.field == "pin" or len(step.after) > 1:  # other changes are visible on the page
+            hidden = marked_done and step.first_key == self._session.key  # as the next image opens
+            if hidden or step.field == "pin" or len(step.after) > 1:  # other changes are visible on the page
                 self._undo_step = step
                 text = text if marked_done else self.tr("Changed: {step}").format(step=text)
                 self._messages.show_message(
-                    "success", text, button=self.tr("Undo"), callback=self._session.undo, topic="step", brief=True
+                    "success", text, button=self.tr("Undo"), callback=self._session.undo, topic="step"
                 )
         elif step.field in ("status", "pin") or set(step.after) != {self._session.key}:
             pattern = self.tr("Undone: {step}") if change == "undone" else self.tr("Redone: {step}")
@@ -308,6 +330,14 @@ class Notifications(QObject):
         if self._undo_step is not None and self._session.undo_stack.next_undo is not self._undo_step:
             self._undo_step = None
             self._messages.withdraw("step")
+
+    def _area_leaves_defects(self, found: LeftOut, areas: Areas) -> None:
+        """Ask before an inspection area is used that leaves labeled defects outside."""
+        counts = {"n": found.outside, "m": found.cut, "images": len(found.images)}
+        text = problem_text(problems.AreaLeavesDefects(**counts))[0]
+        advice = self.tr("The area is not used yet. With it, these labels count neither in training nor in metrics.")
+        button = {"button": self.tr("Use it"), "callback": lambda: self._session.areas.use(areas)}
+        self._messages.show_message("warning", text, advice, topic="area", **button)
 
     def _added(self, added: Added) -> None:
         kind = "success" if added.copied or not added.left_out else "warning"

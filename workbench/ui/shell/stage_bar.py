@@ -128,7 +128,7 @@ class StageBar(QWidget):
 
     def _asks_for_good(self) -> bool:
         workflow = self._monitor.workflow
-        return workflow is not None and workflow.step.id in ("label_good", "add_good")
+        return workflow is not None and workflow.step.id in ("separate", "label_good", "add_good")
 
     def refresh(self) -> None:
         """Show the present workflow."""
@@ -234,6 +234,7 @@ def step_text(step: NextStep) -> str:
             if n in (FIRST_DEFECTS, ENOUGH)  # none is labeled yet
             else QCoreApplication.translate("StageBar", "Label {n} more images with defects")
         ),
+        "separate": QCoreApplication.translate("StageBar", "Separate good and defective"),
         "label_good": (
             QCoreApplication.translate("StageBar", "Mark 1 more good image as done")
             if n == 1
@@ -299,10 +300,10 @@ def _step_tip(step: NextStep) -> str:
     if step.id == "label_good":
         text = QCoreApplication.translate(
             "StageBar",
-            "Open images without a defect and click Done ({key}), without painting. Good images teach the model what "
-            "is normal; some of them measure its false alarms. Click to open the next image.",
+            "Good images teach the model what is normal; some of them measure its false alarms. Click to show all "
+            "images as thumbnails: {key} marks the selected ones as good.",
         )
-        return text.format(key=key_text("done_next"))
+        return text.format(key=key_text("good_image"))
     if step.id in ("assign_verdicts", "second_verdict"):
         text = QCoreApplication.translate(
             "StageBar",

@@ -8,8 +8,8 @@ from __future__ import annotations
 from functools import cached_property, partial
 from typing import TYPE_CHECKING
 
-from PySide6.QtCore import QObject, QSize, Qt, QTimer, Signal
-from PySide6.QtWidgets import QMainWindow, QStackedWidget
+from PySide6.QtCore import QObject, Qt, QTimer, Signal
+from PySide6.QtWidgets import QMainWindow, QStackedWidget, QWidget
 
 from workbench.ui.actions.command_table import CommandContext, DialogRequests
 from workbench.ui.actions.menus import RUN_MENU, TOOL_STRIP, Actions, ImageMenus, enable_submenus, fill_menu_bar
@@ -57,6 +57,7 @@ from workbench.ui.widgets.theme import ThemeManager
 if TYPE_CHECKING:
     from workbench.ui.actions.command_palette import CommandPalette
     from workbench.ui.dialogs.preferences_dialog import PreferencesDialog
+    from workbench.ui.help.coach_marks import CoachMarks
 
 
 class WindowDialogs(QObject):
@@ -69,8 +70,10 @@ class WindowDialogs(QObject):
         context: CommandContext,
         style: ThemeManager,
         editor_keys: EditorKeys,
+        explained: tuple[QWidget, QWidget],
     ) -> None:
         super().__init__(window)
+        self._explained = explained  # next step and Done
         self._window, self._actions, self._context, self._editor_keys = window, actions, context, editor_keys
         self._style = style
         self.shortcut_changes = ShortcutChanges(actions, context.preferences, self)
@@ -80,6 +83,7 @@ class WindowDialogs(QObject):
         requests.shortcuts.connect(self.show_shortcuts)
         requests.settings.connect(self.show_settings)
         requests.guide.connect(self.show_guide)
+        requests.coach_marks.connect(lambda: self.coach_marks.start())
 
     @cached_property
     def palette(self) -> CommandPalette:
@@ -87,6 +91,25 @@ class WindowDialogs(QObject):
         from workbench.ui.actions.command_palette import CommandPalette
 
         return CommandPalette(self._actions, self._style, self._window)
+
+    @cached_property
+    def coach_marks(self) -> CoachMarks:
+        """Explanations of the controls, created when they are first shown."""
+        from workbench.ui.help.coach_marks import CoachMarks, first_marks
+
+        marks = CoachMarks(self._window, first_marks(self._context, *self._explained), self._context.canvas)
+        marks.ended.connect(self._introduced)
+        return marks
+
+    def introduce(self) -> None:
+        """Show the explanations in the first project that the user creates, once its first image is open."""
+        if not self._context.preferences.introduced:
+            once = Qt.ConnectionType.SingleShotConnection
+            self._context.session.image_opened.connect(lambda _: self.coach_marks.start(), once)
+
+    def _introduced(self) -> None:
+        self._context.preferences.introduced = True
+        self._context.preferences.save()
 
     def show_shortcuts(self) -> None:
         """Show the list of shortcuts."""
@@ -147,7 +170,7 @@ class Window(QMainWindow):
         self._services, self.theme_manager = services, style
         self._retired = False
         self.setWindowIcon(style.app_icon())
-        self.setMinimumSize(QSize(1024, 600))
+        self.setMinimumHeight(600)  # the width is that of the panels
         self._create_panels(services, style)
         self._create_commands(services, style)
         self._lay_out(style)
@@ -208,16 +231,21 @@ class Window(QMainWindow):
         )
         self.suggestions_panel = SuggestionsPanel(session, self.suggestions_controller, style)
         self.evaluation = EvaluationPage(services, style)
-        self.side = SidePanel(
-            [
-                CollapsibleSection("classes", self.tr("Classes"), self.classes, style, self.classes.add_button),
-                CollapsibleSection("verdict", self.tr("Verdict"), self.verdict, style, self.verdict.add_button),
-                CollapsibleSection("suggestions", self.tr("Suggestions"), self.suggestions_panel, style),
-                CollapsibleSection("layers", self.tr("Layers"), self.layers, style),
-                CollapsibleSection("display", self.tr("Display"), self.display, style),
-                CollapsibleSection("history", self.tr("History"), self.history, style),
-            ]
-        )
+        verdict, suggestions, layers, display, history = sections = [
+            CollapsibleSection("verdict", self.tr("Verdict"), self.verdict, style, self.verdict.add_button),
+            CollapsibleSection("suggestions", self.tr("Suggestions"), self.suggestions_panel, style),
+            CollapsibleSection("layers", self.tr("Layers"), self.layers, style),
+            CollapsibleSection("display", self.tr("Display"), self.display, style),
+            CollapsibleSection("history", self.tr("History"), self.history, style),
+        ]
+        opened = session.project_opened, session.classes_changed
+        verdict.wait_for(lambda: session.project is not None and session.project.file.verdicts, *opened)
+        suggestions.wait_for(self.suggestions_controller.any, self.suggestions_controller.changed)
+        layers.wait_for(lambda: self.overlay.maps is not None, self.overlay.changed)
+        for section in (display, history):
+            section.wait_for(lambda: False)  # the user unfolds them
+        classes = CollapsibleSection("classes", self.tr("Classes"), self.classes, style, self.classes.add_button)
+        self.side = SidePanel([classes, *sections])
         self.center = CentralStack(self.canvas, self.images, self.evaluation)
         self.evaluation_navigation = EvaluationNavigation(
             session,
@@ -248,7 +276,7 @@ class Window(QMainWindow):
             [self.canvas, self.images.view, self.classes.view, self.training.controls.button],
         )
         self.notifications = Notifications(services, self.messages, self.project_commands)
-        self.model_offer = ModelOffer(session, services.training, services.run_list, self.messages)
+        self.model_offer = ModelOffer(session, services.training, services.adoption, services.run_list, self.messages)
         self.export_question = ExportQuestion(services.export_job, services.run_list, services.workflow, self)
         self.missing_folder = MissingFolder(self, session, self.messages)
         self._context = CommandContext(
@@ -318,7 +346,10 @@ class Window(QMainWindow):
             self,
         )
         self.editor_keys.leave_after_click(self.training.controls.button, self.training.controls.export)
-        self.dialogs = WindowDialogs(self, self.table, self._context, style, self.editor_keys)
+        for clicked in (self.stage_bar.next.clicked, self.images.view.clicked, self.classes.view.clicked):
+            clicked.connect(self.editor_keys.give_keyboard)
+        explained = self.stage_bar.next, self.header.done
+        self.dialogs = WindowDialogs(self, self.table, self._context, style, self.editor_keys, explained)
         self.options.click_model.files_requested.connect(lambda: self.dialogs.show_settings("click_model"))
         self.file_drop = FileDropFilter(self, self.project_commands.drop, self.project_commands.refuse_drop)
         self.file_drop.dragged.connect(self.welcome.show_drag)
@@ -334,13 +365,20 @@ class Window(QMainWindow):
         services.predictions.predicted.connect(self.table.refresh)
         services.run_list.listed.connect(self.table.refresh)
         services.continuous_training.changed.connect(training.refresh)  # its best model can be exported from then on
+        self.project_commands.created.connect(self.dialogs.introduce)
         self.source_commands.unpacked.connect(self.project_commands.open)
         self.project_commands.unpack_requested.connect(self.source_commands.unpack)
         self.images.files_requested.connect(self.project_commands.add_images)
         self.images.folder_requested.connect(self.project_commands.add_folder)
         self.overlay.text_changed.connect(self.header.show_model_text)
         self.evaluation_navigation.switched.connect(self.workspace.show_center_only)
+        self.evaluation.part_rule_requested.connect(self.table["part_rule"].trigger)
         self.images.thumbnails_toggled.connect(self.workspace.show_thumbnails)
+        separation = self.images.thumbnail_view.separation
+        separation.paint_requested.connect(self.table["paint_defective"].trigger)
+        separation.stopped.connect(messages.image_not_shown)
+        separation.left_out.connect(messages.painted_left_out)
+        self.images.stopped.connect(partial(messages.explain_stop, self.images.show_all))
         self.region_navigator.stepped.connect(self.status.show_step)
         self.region_navigator.arrived.connect(canvas.suggestions.highlight_at_pointer)
         canvas.tool_changed.connect(lambda: canvas.ruler.switch(False))

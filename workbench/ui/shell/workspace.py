@@ -94,10 +94,11 @@ class MissingFolder(QObject):
 
 
 _TRAINING_HEIGHT = 250  # px, of the open training panel
-_LARGEST_SHARE = 0.4  # of the height that the training panel takes when it opens
+_CANVAS_SHARE = 0.6  # of its height beside the folded training panel that the canvas keeps at least
 _SIDES = (230, 0.15, 340), (250, 0.15, 340)  # px, share of the width, px: widths of the image list and the side panel
 _LEAST_SIDE = 240  # px, least width of the side panel
 _LEAST_CENTER = 540  # px, for the buttons of the header
+_LEAST_WIDTH = 1024  # px, of the window with large texts on a small screen
 _SIZE = QSize(1440, 900)  # px, at the first start
 _ROOM = QSize(120, 120)  # px that a screen must have beside the window; otherwise the window is maximized
 
@@ -124,12 +125,16 @@ class Workspace(QSplitter):
         row.addWidget(tools)
         row.addWidget(canvas, 1)
         column.addLayout(row, 1)
-        self._canvas_tools = (options, tools)
+        self._of_canvas = (header, options, tools, side)
         self._surroundings = (images, header, options, side, tools)  # hidden during an evaluation
         self._hidden: list[QWidget] = []
+        self._covered: list[QWidget] = []  # hidden while thumbnails are shown
+        self._above = (header, options)
         self._training = training
         self._training_height = _TRAINING_HEIGHT
+        self._strip = 0  # px, height of the folded training panel
         self._folded = False
+        self.splitterMoved.connect(lambda *_: self._limit_training())
         self._columns = QSplitter(Qt.Orientation.Horizontal, childrenCollapsible=False)
         for widget in (images, center, side):
             self._columns.addWidget(widget)
@@ -139,9 +144,17 @@ class Workspace(QSplitter):
         self.addWidget(training)
         self.setStretchFactor(0, 1)
 
+    def minimumSizeHint(self) -> QSize:
+        """Return the least size of the panels beside each other, or what the screen has room for with large texts."""
+        least = super().minimumSizeHint()
+        least.setWidth(min(least.width(), max(_LEAST_WIDTH, available_area(self).width())))
+        return least
+
     def show_thumbnails(self, on: bool) -> None:
-        """Hide what belongs to the canvas, while thumbnails of images are shown in its place."""
-        for widget in self._canvas_tools:
+        """Hide what belongs to the canvas and its image, while thumbnails are shown in its place."""
+        if on:
+            self._covered = [widget for widget in self._of_canvas if not widget.isHidden()]
+        for widget in self._covered:
             widget.setHidden(on)
 
     def show_center_only(self, on: bool) -> None:
@@ -153,7 +166,7 @@ class Workspace(QSplitter):
 
     def event(self, event: QEvent) -> bool:
         handled = super().event(event)
-        if event.type() == QEvent.Type.LayoutRequest:
+        if event.type() in (QEvent.Type.LayoutRequest, QEvent.Type.Resize):
             self._resize_folded()
         return handled
 
@@ -162,14 +175,23 @@ class Workspace(QSplitter):
         maximum, sizes = self._training.maximumHeight(), self.sizes()
         total, folded = sum(sizes), self._training.maximumHeight() <= self._training.minimumSizeHint().height()
         if folded:
+            self._strip = maximum
             if not self._folded and sizes[1] > maximum:
                 self._training_height = sizes[1]
             if sizes[1] != maximum:
                 self.setSizes([total - maximum, maximum])
         elif self._folded:
-            height = min(self._training_height, round(_LARGEST_SHARE * total))
-            self.setSizes([total - height, height])
+            self.setSizes([total - self._training_height, self._training_height])
         self._folded = folded
+        self._limit_training()
+
+    def _limit_training(self) -> None:
+        """Keep the canvas large enough beside the open training panel."""
+        sizes = self.sizes()
+        canvas = sum(sizes) - self._strip - sum(widget.height() for widget in self._above if widget.isVisible())
+        most = self._strip + round((1 - _CANVAS_SHARE) * canvas)
+        if not self._folded and sizes[1] > most:
+            self.setSizes([sum(sizes) - most, most])
 
     def restore(self, settings: QSettings, width: int) -> None:
         """Restore the positions, or set those suitable for a window of this width."""

@@ -55,6 +55,7 @@ class SuggestionsController(QObject):
         job.state_changed.connect(self.changed)
         job.ended.connect(self._job_ended)
         job.failed.connect(messages.problem)
+        self._show()  # those of the open image, if the window is rebuilt
 
     # --- conditions ------------------------------------------------------------------------------
 

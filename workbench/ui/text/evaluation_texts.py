@@ -41,6 +41,11 @@ def value(figure: Figure) -> str:
     return translate_message(figure_texts.value(figure))
 
 
+def headline(figure: Figure) -> str:
+    """Return the value as one of few large numbers."""
+    return translate_message(figure_texts.headline(figure))
+
+
 def text(figure: Figure) -> str:
     """Return value, interval and counts of a figure in one line."""
     return translate_message(figure_texts.text(figure))
@@ -54,11 +59,6 @@ def detail(figure: Figure) -> str:
 def explanation(figure: Figure) -> str:
     """Return what explains `value`, without repeating it."""
     return translate_message(figure_texts.explanation(figure))
-
-
-def interval(figure: Figure) -> str:
-    """Return the interval of a figure, or the reason why there is none."""
-    return translate_message(figure_texts.interval(figure))
 
 
 def alert(alert: Alert) -> str:

@@ -184,6 +184,11 @@ def area(pixels: float, um_per_pixel: float | None = None) -> str:
     return text if um_per_pixel is None else f"{text}  ·  {_metric(pixels * um_per_pixel**2, 2)}"
 
 
+def region_area(pixels: float, um2: float | None) -> str:
+    """Return an area in the metric unit that suits it; in px² if the scale is unknown, um2 None."""
+    return area(pixels) if um2 is None else _metric(um2, 2)
+
+
 _UNITS = (
     QT_TRANSLATE_NOOP("words", "µm"),
     QT_TRANSLATE_NOOP("words", "mm"),

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from workbench.core.evaluation.prediction_maps import Maturity
     from workbench.core.instant_learner import InstantPrediction
     from workbench.inference.predictor import Prediction
+    from workbench.inference.verdict_rule import ResultsSummary
 
 
 _IMMATURE = {
@@ -24,6 +25,7 @@ _IMMATURE = {
     "nothing": QT_TRANSLATE_NOOP("PredictionOverlay", "the model still marks almost nothing"),
     "uncertain": QT_TRANSLATE_NOOP("PredictionOverlay", "the model is still uncertain"),
     "wrong": QT_TRANSLATE_NOOP("PredictionOverlay", "the model does not match the labels yet"),
+    "unmeasured": QT_TRANSLATE_NOOP("PredictionOverlay", "the model is not measured yet"),
 }
 
 _WEAK = {
@@ -40,6 +42,20 @@ def trained_text(result: Prediction, maturity: Maturity | None) -> str:
     if maturity is None or maturity.mature:
         return regions_text(result)
     return QCoreApplication.translate("PredictionOverlay", _WEAK[maturity.state])
+
+
+def summary_text(summary: ResultsSummary) -> str:
+    """Return the summary of a folder, such as "NG 7 of 10, largest 4.2 mm², rust"."""
+    pattern = QCoreApplication.translate("PredictionOverlay", "{verdict} {n} of {total}")
+    texts = [
+        pattern.format(verdict=name, n=formatting.number(count), total=formatting.number(summary.images))
+        for name, count in summary.verdicts.items()
+    ]
+    if summary.largest is not None:
+        text = QCoreApplication.translate("PredictionOverlay", "largest {area}, {name}")
+        area = formatting.region_area(summary.largest["area"], summary.largest["area_um2"])
+        texts.append(text.format(area=area, name=summary.largest["class_name"]))
+    return formatting.listed(texts)
 
 
 def preview_text(step: int, maturity: Maturity | None) -> str:

@@ -80,15 +80,15 @@ _FINDINGS: dict[str, str] = {
     "idle_gpu": QT_TRANSLATE_NOOP("findings", "The GPU is busy only {load} of the time. Increase the batch size."),
     "worse": QT_TRANSLATE_NOOP(
         "findings",
-        "Possible overfitting: validation results have been getting worse since {moment}. Label "
-        "more images; training longer will not help.",
+        "Possible overfitting: validation results have been getting worse since {moment}. More labels may help, "
+        "training longer will not.",
     ),
     "improving": QT_TRANSLATE_NOOP("findings", "Training is improving."),
     "improving over": QT_TRANSLATE_NOOP(
-        "findings", "The metrics were still improving when the time was up. Train longer."
+        "findings", "The metrics were still improving when the time was up: a longer training may be better."
     ),
     "level": QT_TRANSLATE_NOOP(
-        "findings", "No improvement since {moment}. Label more images; training longer will not help."
+        "findings", "No improvement since {moment}. More labels may help, training longer will not."
     ),
     "learning": QT_TRANSLATE_NOOP("findings", "Training is running normally: the loss fell from {first} to {now}."),
     "learning slowly": QT_TRANSLATE_NOOP("findings", "The first training steps are done."),
@@ -314,7 +314,7 @@ def run_line_text(line: RunLine, *, score: bool = True) -> str:
 
 
 def model_names(run_list: RunList) -> dict[Path, str]:
-    """Return the folders of the models of a project, the one in use first, with the names that a list shows."""
+    """Return the folders of the model in use, see `RunList.models`, with the names that a list shows."""
     names = {line.run.root: run_line_text(line) for line in run_list.lines}
     export = QCoreApplication.translate("findings", "Export {name}")
     return {path: names.get(path) or export.format(name=path.name) for path in run_list.models()}

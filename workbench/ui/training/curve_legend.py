@@ -14,7 +14,6 @@ from PySide6.QtWidgets import (
     QAbstractItemView,
     QFileDialog,
     QFrame,
-    QHBoxLayout,
     QHeaderView,
     QLabel,
     QMenu,
@@ -23,7 +22,6 @@ from PySide6.QtWidgets import (
     QToolButton,
     QTreeWidget,
     QTreeWidgetItem,
-    QVBoxLayout,
     QWidget,
 )
 
@@ -41,6 +39,7 @@ from workbench.ui.training.plot_definitions import (
     shown_value,
     title,
 )
+from workbench.ui.widgets.box_layouts import in_column, in_row
 from workbench.ui.widgets.text_labels import text_scale
 from workbench.ui.widgets.theme import ThemeManager
 
@@ -71,12 +70,6 @@ class CurveLegend(QWidget):
     def __init__(self, style: ThemeManager) -> None:
         super().__init__()
         self._style = style
-        column = QVBoxLayout(self)
-        column.setContentsMargins(0, 0, 0, 0)
-        column.setSpacing(0)
-        top = QHBoxLayout()
-        top.setContentsMargins(4, 0, 0, 0)
-        top.setSpacing(0)
         self.moment = QLabel(objectName="muted")
         self.fit = QToolButton(icon=style.icon("fit", "muted"))
         self.save = QToolButton(icon=style.icon("save", "muted"))
@@ -88,13 +81,10 @@ class CurveLegend(QWidget):
         menu.addAction(self.tr("Save as image (PNG)…"), self.image_requested.emit)
         menu.addAction(self.tr("Save as table (CSV)…"), self.table_requested.emit)
         self.save.setMenu(menu)
-        top.addWidget(self.moment, 1)
         for button in (self.fit, self.save):
             button.setIconSize(QSize(14, 14))
             button.setAccessibleName(button.toolTip())
             button.setStyleSheet("QToolButton { padding: 2px 4px; } QToolButton::menu-indicator { image: none; }")
-            top.addWidget(button)
-        column.addLayout(top)
         self.view = QTreeWidget(columnCount=2, rootIsDecorated=False, headerHidden=True)
         self.view.setFrameShape(QFrame.Shape.NoFrame)
         self.view.setUniformRowHeights(True)
@@ -107,7 +97,8 @@ class CurveLegend(QWidget):
         header.setStretchLastSection(False)
         header.setSectionResizeMode(0, QHeaderView.ResizeMode.ResizeToContents)
         header.setSectionResizeMode(1, QHeaderView.ResizeMode.Stretch)
-        column.addWidget(self.view, 1)
+        top = in_row((self.moment, 1), self.fit, self.save, margins=(4, 0, 0, 0), spacing=0)
+        in_column(top, (self.view, 1), owner=self, margins=0, spacing=0)
         stored = QSettings().value(_STORED_PLOTS)
         checked = stored.split() if isinstance(stored, str) else [plot.id for plot in PLOTS if plot.shown]
         self.items: dict[str, QTreeWidgetItem] = {}

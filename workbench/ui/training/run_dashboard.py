@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import math
 
-from PySide6.QtCore import QSize, Qt, QTimer, Signal
-from PySide6.QtGui import QColor, QPainter, QPen, QPixmap
-from PySide6.QtWidgets import QHBoxLayout, QLabel, QPushButton, QToolButton, QVBoxLayout, QWidget
+from PySide6.QtCore import QPointF, QSize, Qt, QTimer, Signal
+from PySide6.QtGui import QColor, QPainter, QPaintEvent, QPen, QPixmap
+from PySide6.QtWidgets import QLabel, QPushButton, QSizePolicy, QToolButton, QWidget
 
 from workbench.core.runs.events import Evaluated, Event, Failed, Finished, Profiled, Started, Trouble
 from workbench.core.runs.run import Run
@@ -15,17 +15,71 @@ from workbench.ui.text import formatting, run_texts
 from workbench.ui.text.run_texts import comparison_text
 from workbench.ui.training.curve_legend import CurveExport, CurveLegend
 from workbench.ui.training.plot_definitions import COMPARED_COLORS, COMPARED_LINES
+from workbench.ui.widgets.box_layouts import in_column, in_row
 from workbench.ui.widgets.text_labels import ElidedLabel, IconLabel
 from workbench.ui.widgets.theme import ThemeManager
 
 _INTERVAL = 500  # ms between updates of texts and numbers; shorter intervals are unreadable
 _MISSING_LABELS = ("NoImages", "NoLabels", "NoVerdicts", "LoneVerdict", "TooFewLabels", "OnlyBackground")  # no faults
 _SAMPLE = QSize(26, 10)  # logical pixels
+_SPARK = 72  # logical pixels, width of the small curve
 _TONES = {"good": ("success", "success"), "info": ("info", "muted"), "warning": ("warning", "warning")}
 
 
+class Sparkline(QWidget):
+    """Small curve of the metric of a running training, with its newest value."""
+
+    def __init__(self, monitor: RunMonitor, style: ThemeManager) -> None:
+        super().__init__()
+        self._monitor, self._style = monitor, style
+        self.setSizePolicy(QSizePolicy.Policy.Fixed, QSizePolicy.Policy.Preferred)
+
+    def refresh(self) -> None:
+        """Show the present metrics; the tooltip names the newest one."""
+        scores = self._monitor.state.scores
+        if scores:
+            text = self.tr("Metric on the validation images: {value}").format(value=self._value())
+            self.setToolTip(text)
+            self.setAccessibleName(text)
+        self.update()
+
+    def _value(self) -> str:
+        scores = self._monitor.state.scores
+        return formatting.number(scores[-1][1], 2) if scores else ""
+
+    def sizeHint(self) -> QSize:
+        metrics = self.fontMetrics()
+        return QSize(_SPARK + 6 + metrics.horizontalAdvance("0.00"), metrics.height() + 4)
+
+    def paintEvent(self, event: QPaintEvent) -> None:
+        scores = self._monitor.state.scores
+        if not scores:
+            return
+        painter, theme = QPainter(self), self._style.theme
+        painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+        first, last, height = scores[0][0], scores[-1][0], self.height()
+        low, high = min(value for _, value in scores), max(value for _, value in scores)
+        points = [
+            QPointF(
+                1 + (_SPARK - 2) * (time - first) / (last - first) if last > first else _SPARK - 1,
+                height - 3 - (height - 6) * (value - low) / (high - low) if high > low else height / 2,
+            )
+            for time, value in scores
+        ]
+        painter.setPen(QPen(theme.color("accent"), 1.5))
+        painter.drawPolyline(points)
+        painter.setBrush(theme.color("accent"))
+        painter.drawEllipse(points[-1], 2, 2)
+        painter.setPen(theme.color("text"))
+        painter.drawText(self.rect(), Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter, self._value())
+        painter.end()
+
+
 class RunDashboard(QWidget):
-    """View of the run that `monitor` follows. The surrounding panel places `result`."""
+    """View of the run that `monitor` follows.
+
+    The surrounding panel places `result` beside the curves, and `sparkline` and `sentence` while they are folded.
+    """
 
     messaged = Signal(str, str, str)  # kind, event, advice
     refreshed = Signal()  # twice a second while there is new data
@@ -35,35 +89,24 @@ class RunDashboard(QWidget):
         self._style, self._monitor, self._run_list = style, monitor, run_list
         self.curves = None  # created on first use: pyqtgraph takes long to import
         self.icon, self.status, self.result = IconLabel(), ElidedLabel(), ElidedLabel()
+        self.sparkline, self.sentence = Sparkline(monitor, style), ElidedLabel()
+        self.sentence.setObjectName("muted")
         self.result.setObjectName("heading")
         self.result.setAlignment(Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter)
         self.hint = QLabel(alignment=Qt.AlignmentFlag.AlignCenter, wordWrap=True, objectName="muted")
         self.legend, self.compared = CurveLegend(style), ComparedRuns(style, run_list)
         self.files = CurveExport(self, monitor, run_list)
-        self._row = QHBoxLayout()
-        self._row.setSpacing(8)
-        self._row.addWidget(self.legend)
-        column = QVBoxLayout(self)
-        column.setContentsMargins(0, 0, 0, 0)
-        column.setSpacing(2)
-        line = QHBoxLayout()
-        line.setContentsMargins(8, 0, 0, 0)
-        line.setSpacing(8)
-        line.addWidget(self.icon)
-        line.addWidget(self.status, 1)
-        column.addLayout(line)
+        self._row = in_row(self.legend, spacing=8)
+        line = in_row(self.icon, (self.status, 1), margins=(8, 0, 0, 0), spacing=8)
         self.first_steps = QPushButton(self.tr("First steps"))
         self.introduction = QWidget()
-        empty = QVBoxLayout(self.introduction)
-        empty.setSpacing(10)
-        empty.addStretch(1)
-        empty.addWidget(self.hint)
+        empty = in_column(1, self.hint, owner=self.introduction, spacing=10)
         empty.addWidget(self.first_steps, 0, Qt.AlignmentFlag.AlignHCenter)
         empty.addStretch(1)
-        column.addWidget(self.introduction, 1)
-        column.addLayout(self._row, 1)
-        column.addWidget(self.compared)
+        items = line, (self.introduction, 1), (self._row, 1), self.compared
+        in_column(*items, owner=self, margins=0, spacing=2)
         self._live = self._health_hidden = False
+        self._news = False  # the run is followed live, or has just ended
         self._ending = ""  # text of the ending
         self._hovered_time: float | None = None  # seconds under the pointer
         self._timer = QTimer(self, interval=_INTERVAL, timeout=self.refresh)
@@ -93,20 +136,22 @@ class RunDashboard(QWidget):
     def clear(self) -> None:
         """Clear the view when another run starts or none is shown."""
         self.result.set_text("")
-        self._ending = ""
+        self._ending, self._news = "", False
         self.set_status("")
         self._show_curves()
 
     def set_status(self, text: str, tone: str = "") -> None:
         """Show a status text. `tone`: "good", "info", "warning", or "" for no icon."""
-        self.status.set_text(text, short=formatting.first_sentences(text))
+        sentences = formatting.first_sentences(text)
+        self.status.set_text(text, short=sentences)
+        self.sentence.set_text((sentences or [text])[-1] if self._news else "")
         self.icon.setVisible(bool(tone and text))
         if tone:
             self.icon.set_icon(self._style.icon(*_TONES[tone]))
 
     def set_live(self, live: bool, *, health_hidden: bool) -> None:
         """Set if a run is in progress. health_hidden: the status line shows something else."""
-        self._live, self._health_hidden = live, health_hidden
+        self._live, self._health_hidden, self._news = live, health_hidden, self._news or live
         if self.curves is not None:
             self.curves.live = live
         if live:
@@ -183,6 +228,7 @@ class RunDashboard(QWidget):
             self._show_finding()
         self._show_curves()
         self._show_values()
+        self.sparkline.refresh()
         self.refreshed.emit()
 
     def _show_finding(self) -> None:
@@ -234,9 +280,7 @@ class ComparedRuns(QWidget):
     def __init__(self, style: ThemeManager, run_list: RunList) -> None:
         super().__init__()
         self._style, self._run_list = style, run_list
-        self._column = QVBoxLayout(self)
-        self._column.setContentsMargins(8, 0, 0, 2)
-        self._column.setSpacing(0)
+        self._column = in_column(owner=self, margins=(8, 0, 0, 2), spacing=0)
         self.lines: list[ElidedLabel] = []
         run_list.compared_changed.connect(self._fill)
         style.changed.connect(self._fill)
@@ -250,9 +294,6 @@ class ComparedRuns(QWidget):
             place = number % len(COMPARED_COLORS)
             color = self._style.theme.color(COMPARED_COLORS[place])
             entry = QWidget()
-            row = QHBoxLayout(entry)
-            row.setContentsMargins(0, 0, 0, 0)
-            row.setSpacing(6)
             name = QLabel(formatting.run_name(other.run))
             name.setStyleSheet(f"color: {color.name()}; font-weight: 600;")
             sample = QLabel()
@@ -265,10 +306,7 @@ class ComparedRuns(QWidget):
             remove.setToolTip(self.tr("Remove from comparison"))
             remove.setAccessibleName(remove.toolTip())
             remove.clicked.connect(lambda _=False, run=other.run: self._remove(run))
-            row.addWidget(sample)
-            row.addWidget(name)
-            row.addWidget(line, 1)
-            row.addWidget(remove)
+            in_row(sample, name, (line, 1), remove, owner=entry, margins=0, spacing=6)
             self._column.addWidget(entry)
             self.lines.append(line)
         self.setVisible(bool(self.lines))

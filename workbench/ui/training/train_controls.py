@@ -189,8 +189,11 @@ class TrainControls(QWidget):
         self.models[model].setChecked(True)
 
     def _model_chosen(self, *_: object) -> None:
-        self.minutes.setVisible(self.model != "good")  # takes as long as the images need
+        self._show_minutes()
         self.changed.emit()
+
+    def _show_minutes(self) -> None:
+        self.minutes.setVisible(self.model != "good" and not self._running)  # good images take as long as they need
 
     def values(self) -> tuple[str, float, str]:
         """Return model, minutes and device."""
@@ -223,8 +226,10 @@ class TrainControls(QWidget):
         set_key_tip(self.button, tip, "train")
         set_disabled_reason(self.button, reason)
         self.button.setEnabled(not reason and state != "stopping")
-        for widget in (*self.models.values(), self.minutes, self.device):
-            widget.setEnabled(not self._running)
+        self.device.setEnabled(not self._running)
+        for widget in (self.next_label, *self.models.values(), self.settings):
+            widget.setVisible(not self._running)
+        self._show_minutes()
         self._update_button()
 
     def show_short_texts(self, on: bool) -> None:
@@ -274,12 +279,12 @@ class TrainControls(QWidget):
         set_key_tip(self.export, tip, "" if busy else "export")
 
     def _update_button(self) -> None:
-        name = "danger" if self._running else "accent"
+        name = "" if self._running else "accent"  # to stop is harmless: the best model is kept
         if self.button.objectName() != name:
             self.button.setObjectName(name)
             self.button.style().unpolish(self.button)
             self.button.style().polish(self.button)
-        icon, role = ("stop", "danger_text") if self._running else ("train", "accent")
+        icon, role = ("stop", "text") if self._running else ("train", "accent")
         self.button.setIcon(self._style.icon(icon, role))
         self.pause.setIcon(self._style.icon("train" if self._paused else "pause"))
         self.export.setIcon(self._style.icon("export"))

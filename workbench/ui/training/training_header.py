@@ -1,12 +1,12 @@
-"""Header of the training panel: title, main controls, result, selectors of the shown run and of the compared runs;
-while nothing trains, the panel is folded to it.
+"""Header of the training panel: title, main controls, result, selectors of the shown run and of the compared runs.
+
+It is all that is shown of a training until the user unfolds the panel.
 """
 
 from __future__ import annotations
 
-from PySide6.QtCore import QObject, QPoint, QSize, Qt, Signal
+from PySide6.QtCore import QPoint, QSize, Qt, Signal
 from PySide6.QtWidgets import (
-    QAbstractButton,
     QComboBox,
     QFrame,
     QHBoxLayout,
@@ -25,6 +25,7 @@ from workbench.session.training.shown_runs import MOST, RunList
 from workbench.session.training.training_control import TrainingControl
 from workbench.ui.text import formatting
 from workbench.ui.text.run_texts import run_line_details, run_line_text
+from workbench.ui.training.run_dashboard import RunDashboard
 from workbench.ui.training.train_controls import TrainControls
 from workbench.ui.widgets.keyboard import set_key_tip
 from workbench.ui.widgets.theme import ThemeManager
@@ -167,63 +168,10 @@ class RunCompareMenu(QFrame):
         self.chosen.emit([entry.data(_RUN) for entry in checked])
 
 
-class PanelFolding(QObject):
-    """Opens and folds the panel of `heading`. A panel that the user opened stays open until another project is opened.
-
-    A panel that a training opened is folded with the next image after its end: the image is fitted to the window then,
-    so that nothing moves during painting.
-    """
-
-    def __init__(
-        self,
-        heading: QAbstractButton,
-        session: Session,
-        training: TrainingControl,
-        run_list: RunList,
-    ) -> None:
-        super().__init__(heading)
-        self._heading, self._training, self._run_list = heading, training, run_list
-        self._automatic = False  # the panel was opened for a training
-        self._acting = False
-        heading.setChecked(training.busy)
-        heading.toggled.connect(self._toggled)
-        session.project_opened.connect(self._project_opened)
-        session.image_opened.connect(self._image_opened)
-        training.state_changed.connect(self._training_changed)
-        run_list.compared_changed.connect(self._compared_changed)
-        self._busy = training.busy
-
-    def _set_open(self, on: bool, *, automatic: bool) -> None:
-        self._acting = True
-        self._heading.setChecked(on)
-        self._acting = False
-        self._automatic = automatic
-
-    def _toggled(self, on: bool) -> None:
-        if not self._acting:
-            self._automatic = False
-
-    def _training_changed(self) -> None:
-        started, self._busy = self._training.busy and not self._busy, self._training.busy
-        if started and not self._heading.isChecked():
-            self._set_open(True, automatic=True)
-
-    def _project_opened(self) -> None:
-        self._set_open(self._training.busy, automatic=self._training.busy)
-
-    def _image_opened(self, _: str) -> None:
-        if self._automatic and not self._training.busy:
-            self._set_open(False, automatic=False)
-
-    def _compared_changed(self) -> None:
-        if self._run_list.compared:
-            self._set_open(True, automatic=False)
-
-
 class TrainingHeader(QWidget):
     """Line of the training panel that stays when the panel is folded.
 
-    `heading` folds the panel; controls: the main controls; result: label with the metrics of the run.
+    `heading` folds the panel; controls: the main controls; view: view of the run.
     """
 
     def __init__(
@@ -233,10 +181,10 @@ class TrainingHeader(QWidget):
         run_list: RunList,
         style: ThemeManager,
         controls: TrainControls,
-        result: QWidget,
+        view: RunDashboard,
     ) -> None:
         super().__init__()
-        self._training, self._style, self._controls, self._result = training, style, controls, result
+        self._training, self._style, self._controls, self._view = training, style, controls, view
         self.heading = QPushButton(self.tr("Training"), objectName="section", checkable=True, checked=True)
         set_key_tip(self.heading, self.tr("Collapse or expand the training panel"), "panel_training")
         self.runs = RunSelector(session, training, run_list)
@@ -253,9 +201,9 @@ class TrainingHeader(QWidget):
         row.setSpacing(10)
         row.addWidget(self.heading)
         row.addWidget(controls.line)
-        row.addWidget(result, 1)
-        self._space = QWidget()  # in place of the result while the panel is folded
-        row.addWidget(self._space, 1)
+        row.addWidget(view.result, 1)
+        row.addWidget(view.sparkline)
+        row.addWidget(view.sentence, 1)
         row.addWidget(self.runs_label)
         row.addWidget(self.runs)
         row.addWidget(self.compare_button)
@@ -263,10 +211,14 @@ class TrainingHeader(QWidget):
         self._update_heading()
 
     def show_curve_choice(self) -> None:
-        """Show what belongs to the curves beside them only, so that a folded panel names no run."""
+        """Show what belongs to the curves beside them only, so that a folded panel names no run.
+
+        The folded panel describes a running training with a small curve and one sentence.
+        """
         expanded = self.heading.isChecked()
-        self._result.setVisible(expanded)
-        self._space.setVisible(not expanded)
+        self._view.result.setVisible(expanded)
+        self._view.sparkline.setVisible(not expanded and self._training.busy)
+        self._view.sentence.setVisible(not expanded)
         for widget in (self.runs_label, self.runs):
             widget.setVisible(expanded and self.runs.count() > 0)
         self.compare_button.setVisible(expanded and self.can_compare())

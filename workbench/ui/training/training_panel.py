@@ -18,7 +18,7 @@ from workbench.ui.text import formatting
 from workbench.ui.text.run_texts import export_text, hint_text, progress_texts, reason_not_to_train
 from workbench.ui.training.run_dashboard import RunDashboard
 from workbench.ui.training.train_controls import TrainControls
-from workbench.ui.training.training_header import PanelFolding, TrainingHeader
+from workbench.ui.training.training_header import TrainingHeader
 from workbench.ui.widgets.box_layouts import in_column, in_row
 from workbench.ui.widgets.theme import ThemeManager
 
@@ -48,7 +48,7 @@ class TrainingPanel(QWidget):
         self._was_live = False  # this run was followed live: its ending is reported as new
         self.view = RunDashboard(style, monitor, run_list)
         self.controls = TrainControls(style)
-        self.header = TrainingHeader(session, training, run_list, style, self.controls, self.view.result)
+        self.header = TrainingHeader(session, training, run_list, style, self.controls, self.view)
         self.heading, self.runs = self.header.heading, self.header.runs
         self._build()
         self.heading.toggled.connect(self._set_expanded)
@@ -68,7 +68,9 @@ class TrainingPanel(QWidget):
         for signal in (training.recalled, training.state_changed, exporter.state_changed, session.images_listed):
             signal.connect(self.refresh)
         session.rows_changed.connect(self._refresh_hint)
-        self._folding = PanelFolding(self.heading, session, training, run_list)
+        session.project_opened.connect(lambda: self.heading.setChecked(False))
+        run_list.compared_changed.connect(self._show_comparison)
+        self.heading.setChecked(False)
         self._fit()
         if training.run is None:
             self.reset()
@@ -156,6 +158,10 @@ class TrainingPanel(QWidget):
     def _model_to_export(self) -> str:
         run = self._run_list.in_use
         return formatting.short_run_name(run) if run is not None else ""
+
+    def _show_comparison(self) -> None:
+        if self._run_list.compared:
+            self.heading.setChecked(True)
 
     def fold(self) -> None:
         self.heading.toggle()

@@ -63,16 +63,14 @@ class PathField(QWidget):
         else:
             box = self.input = QComboBox(editable=True)
             box.setInsertPolicy(QComboBox.InsertPolicy.NoInsert)
-            for choice, name in choices.items():
-                self._choices[str(choice) if name in self._choices else name] = choice
-            box.addItems(list(self._choices))
             self.line = box.lineEdit()
+            self.set_choices(choices)
         if path is not None:
             self.line.setText(str(path))
         self.line.setPlaceholderText(placeholder)
         self.input.setAccessibleName(title)
         self.input.setToolTip(title)
-        if self._choices:
+        if choices is not None:
             self.line.textChanged.connect(self._show_choice)
             self._show_choice()
         button = QPushButton(self.tr("Browse…"), autoDefault=False, toolTip=title, clicked=self._browse)
@@ -82,6 +80,15 @@ class PathField(QWidget):
     def path(self) -> Path | None:
         text = self.line.text().strip()
         return self._choices.get(text, Path(text).expanduser()) if text else None
+
+    def set_choices(self, choices: Mapping[Path, str]) -> None:
+        """Offer these paths; the first one is chosen."""
+        self._choices = {}
+        for choice, name in choices.items():
+            self._choices[str(choice) if name in self._choices else name] = choice
+        assert isinstance(self.input, QComboBox)
+        self.input.clear()
+        self.input.addItems(list(self._choices))
 
     def _show_choice(self) -> None:
         """Show the path of the chosen name in the tooltip."""

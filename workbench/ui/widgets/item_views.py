@@ -18,22 +18,34 @@ Item = TypeVar("Item")
 _Index = QModelIndex | QPersistentModelIndex
 
 
-def show_as_rows(table: QTableView, name: str, *, stretch: int) -> None:
+def show_as_rows(table: QTableView, name: str, *, stretch: int | None = None) -> None:
     """Show a table as a list of read-only rows, which are selected as a whole.
 
     name: of the table, for screen readers. stretch: number of the column that gets the remaining width.
     """
-    table.setObjectName("rows")
+    _show_plain(table, "rows", name)
+    table.setSelectionBehavior(QTableView.SelectionBehavior.SelectRows)
+    table.setWordWrap(False)
+    if stretch is not None:
+        table.horizontalHeader().setSectionResizeMode(stretch, QHeaderView.ResizeMode.Stretch)
+
+
+def show_as_metrics(table: QTableView, name: str, *, row_height: int) -> None:
+    """Show a table as read-only numbers without a selection. name: as of `show_as_rows`. row_height: px."""
+    _show_plain(table, "metrics", name)
+    table.setSelectionMode(QTableView.SelectionMode.NoSelection)
+    table.verticalHeader().setDefaultSectionSize(row_height)
+
+
+def _show_plain(table: QTableView, style: str, name: str) -> None:
+    table.setObjectName(style)
     table.setAccessibleName(name)
     table.setEditTriggers(QTableView.EditTrigger.NoEditTriggers)
-    table.setSelectionBehavior(QTableView.SelectionBehavior.SelectRows)
     table.setTabKeyNavigation(False)
     table.setShowGrid(False)
-    table.setWordWrap(False)
     table.setCornerButtonEnabled(False)
     table.verticalHeader().hide()
     table.horizontalHeader().setHighlightSections(False)
-    table.horizontalHeader().setSectionResizeMode(stretch, QHeaderView.ResizeMode.Stretch)
 
 
 def state_color(option: QStyleOptionViewItem, idle: str = "") -> str:

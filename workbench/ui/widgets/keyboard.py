@@ -303,6 +303,12 @@ class EditorKeys(QObject):
         if target is not None:
             target.setFocus(Qt.FocusReason.OtherFocusReason)
 
+    def give_keyboard(self, *_: object) -> None:
+        """Give the keyboard to the canvas, or to what is shown in its place."""
+        target = self._visible_target()
+        if target is not None:
+            target.setFocus(Qt.FocusReason.OtherFocusReason)
+
     def _leave_button(self, button: QAbstractButton) -> None:
         target = self._visible_target()
         if button.hasFocus() and target is not None:

@@ -23,11 +23,12 @@ from workbench.ui.widgets.box_layouts import in_column, in_row
 from workbench.ui.widgets.text_labels import IconLabel
 from workbench.ui.widgets.theme import ThemeManager
 
-MAX_WIDTH = 780  # px
+MAX_WIDTH = 440  # px
 _LEAST_WIDTH = 320  # px, in a very narrow area
-_GAP = 6  # px, to the upper edge of the area
-MAX_MESSAGES = 3  # at a time; the oldest is removed first
-_TIMEOUT = 9000  # ms, for "info" and "success", counted anew when the pointer leaves the message
+_GAP = 10  # px, to the lower left corner of the area
+MAX_MESSAGES = 3  # that stay; the oldest is removed first
+# Of "info" and "success", without and with a button, ms. Counted while the window is active and the pointer elsewhere.
+_TIMEOUT, _BUTTON_TIMEOUT = 4000, 9000
 _FADE = 250  # ms
 _MOVES = (QEvent.Type.Resize, QEvent.Type.Move, QEvent.Type.Show, QEvent.Type.Hide)  # of an area
 _ICONS = {
@@ -39,7 +40,11 @@ _ICONS = {
 
 
 class MessageBar(QWidget):
-    """Column of messages at the top of the shown one of several areas. The same text is shown once."""
+    """Messages at the lower left of the shown one of several areas. The same text is shown once.
+
+    "info" and "success" disappear after some seconds, and there is one of them at a time; "warning" and "problem" stay
+    until they are closed or withdrawn.
+    """
 
     def __init__(self, style: ThemeManager) -> None:
         super().__init__()
@@ -75,9 +80,9 @@ class MessageBar(QWidget):
         area = next((area for area in areas if area.isVisible()), parent)
         corner = area.mapTo(parent, QPoint()) if area is not parent else QPoint()
         width = min(MAX_WIDTH, max(area.width() - 2 * _GAP, _LEAST_WIDTH))
-        left = min(max(corner.x() + (area.width() - width) // 2, 0), max(0, parent.width() - width))
+        left = min(max(corner.x() + _GAP, 0), max(0, parent.width() - width))
         height = sum(m.heightForWidth(width) for m in self.shown) + self._column.spacing() * (len(self.shown) - 1)
-        self.setGeometry(left, corner.y() + _GAP, width, height)
+        self.setGeometry(left, max(corner.y(), corner.y() + area.height() - _GAP - height), width, height)
         self.raise_()
 
     @property
@@ -99,20 +104,22 @@ class MessageBar(QWidget):
         callback: Callable[[], None] | None = None,
         topic: str = "",
         buttons: Sequence[tuple[str, Callable[[], None]]] = (),
-        brief: bool = False,
         sticky: bool = False,
+        lasting: bool = False,
     ) -> None:
         """Show a message.
 
-        kind: info | success | warning | problem. The first two disappear after 9 s, with a button only if `brief`.
-        topic: a message with the same topic or text is replaced. buttons: further ones, (text, function), from left to
-        right. sticky: the message stays until it is withdrawn.
+        kind: info | success | warning | problem. topic: a message with the same topic or text is replaced. buttons:
+        further ones, (text, function), from left to right. sticky: the message stays until it is withdrawn. lasting: it
+        stays until it is closed.
         """
+        brief = kind in ("info", "success") and not sticky and not lasting
         same = next((m for m in self.shown if topic and m.topic == topic), None)
         if sticky and same is not None and same.sticky and same.set_texts(text, advice):
             self._update_geometry()  # replacing the texts keeps the focus on its buttons
             return
-        for old in [m for m in self.shown if (topic and m.topic == topic) or (m.text, m.advice) == (text, advice)]:
+        replaced = [m for m in self.shown if (topic and m.topic == topic) or (m.text, m.advice) == (text, advice)]
+        for old in dict.fromkeys(replaced + [m for m in self.shown if brief and m.brief]):
             self._remove(old)
         while len(self.shown) >= MAX_MESSAGES and (oldest := next((m for m in self.shown if not m.sticky), None)):
             self._remove(oldest)
@@ -129,8 +136,9 @@ class MessageBar(QWidget):
         self.shown.append(message)
         self.show()
         self._update_geometry()
-        if kind in ("info", "success") and not sticky and (brief or not button):
-            message.start_timer(lambda: self._remove(message))
+        if brief:
+            message.brief = True
+            message.start_timer(_BUTTON_TIMEOUT if button or buttons else _TIMEOUT, lambda: self._remove(message))
 
     def withdraw(self, topic: str) -> None:
         """Remove the messages of a topic that no longer apply."""
@@ -164,7 +172,7 @@ class BarMessage(QFrame):
     def __init__(self, style: ThemeManager, kind: str, text: str, advice: str, topic: str) -> None:
         super().__init__()
         self.text, self.advice, self.topic = text, advice, topic
-        self.sticky = False
+        self.sticky = self.brief = False
         self._timer: QTimer | None = None
         self._labels: dict[str, QLabel] = {}
         self.setObjectName("message")
@@ -187,12 +195,18 @@ class BarMessage(QFrame):
         self.close_button.setAccessibleName(self.tr("Close message"))
         row.addWidget(self.close_button)
 
-    def start_timer(self, on_end: Callable[[], None]) -> None:
+    def start_timer(self, milliseconds: int, on_end: Callable[[], None]) -> None:
         """Fade the message out after some time without the pointer over it, then call `on_end`."""
-        self._timer = QTimer(self, singleShot=True, interval=_TIMEOUT, timeout=lambda: self._fade(on_end))
+        self._timer = QTimer(self, singleShot=True, interval=milliseconds, timeout=lambda: self._fade(on_end))
         self._timer.start()
 
     def _fade(self, on_end: Callable[[], None]) -> None:
+        if not self.isVisible() or self.size().isEmpty():
+            on_end()  # an effect has nothing to paint on, and Qt would warn of it many times
+            return
+        if not self.isActiveWindow():  # nobody has read it
+            self._timer.start()
+            return
         effect = QGraphicsOpacityEffect(self)
         self.setGraphicsEffect(effect)
         animation = QPropertyAnimation(effect, b"opacity", self, duration=_FADE, startValue=1.0, endValue=0.0)

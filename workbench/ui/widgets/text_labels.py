@@ -10,10 +10,10 @@ Sizes of windows that fit on the screen, and content that scrolls where the scre
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
 
-from PySide6.QtCore import QEvent, QRect, QSettings, QSize, Qt, Signal
+from PySide6.QtCore import QEvent, QRect, QSettings, QSize, Qt, Signal, SignalInstance
 from PySide6.QtGui import QFont, QFontDatabase, QGuiApplication, QIcon, QPainter, QResizeEvent, QTextLayout
 from PySide6.QtWidgets import (
     QDoubleSpinBox,
@@ -105,29 +105,61 @@ def fit_height(window: QWidget) -> None:
 
 
 class CollapsibleSection(QWidget):
-    """Heading above `body` with an optional small button at its end; stores the folded state."""
+    """Heading above `body` with an optional small button at its end; stores the folded state.
+
+    expanded: until the user folds or unfolds it.
+    """
 
     toggled = Signal(bool)
 
     def __init__(
-        self, name: str, title: str, body: QWidget, style: ThemeManager, button: QWidget | None = None
+        self,
+        name: str,
+        title: str,
+        body: QWidget,
+        style: ThemeManager,
+        button: QWidget | None = None,
+        *,
+        expanded: bool = True,
     ) -> None:
         super().__init__()
         self._name, self._style, self.body = name, style, body
+        self._has_content: Callable[[], object] | None = None
+        self._automatic = False  # unfolded by its content, which is not stored
         self.heading = QPushButton(title, objectName="section", checkable=True)
         self.heading.setToolTip(self.tr("Fold or unfold this section"))
         top = in_row((self.heading, 1), spacing=2)
         if button is not None:
             top.addWidget(button)
         in_column(top, body, owner=self, margins=(8, 4, 8, 4), spacing=4)
-        self.heading.setChecked(QSettings().value(f"sections/{name}", True, bool))
+        self.heading.setChecked(QSettings().value(f"sections/{name}", expanded, bool))
         body.setVisible(self.heading.isChecked())
         self.heading.toggled.connect(self._fold)
         self._update_icon()
 
+    def wait_for(self, has_content: Callable[[], object], *signals: SignalInstance) -> None:
+        """Stay folded until there is content, after one of the signals, or until the user unfolds the section."""
+        self._has_content = has_content
+        for signal in signals:
+            signal.connect(self._unfold)
+        if not QSettings().contains(f"sections/{self._name}"):
+            self._set_expanded(bool(has_content()))
+
+    def _unfold(self, *_: object) -> None:
+        if self.heading.isChecked() or self._has_content is None or not self._has_content():
+            return
+        if not QSettings().contains(f"sections/{self._name}"):
+            self._set_expanded(True)
+
+    def _set_expanded(self, on: bool) -> None:
+        self._automatic = True
+        self.heading.setChecked(on)
+        self._automatic = False
+
     def _fold(self, expanded: bool) -> None:
         self.body.setVisible(expanded)
-        QSettings().setValue(f"sections/{self._name}", expanded)
+        if not self._automatic:
+            QSettings().setValue(f"sections/{self._name}", expanded)
         self._update_icon()
 
     def _update_icon(self) -> None:

@@ -270,7 +270,7 @@ def test_class_of_the_moment_is_painted_and_locked_classes_stay(clicks):
     clicks.driver.key(K.Key_2)
     clicks.driver.key(K.Key_Return)
     assert (clicks.driver.saved()[area(PLATE)] == 2).all()
-    assert clicks.driver.window.history.model.steps[0].what == "click"
+    assert clicks.session.steps()[0][-1].what == "click"
 
 
 def test_click_beyond_the_number_of_points_is_removed(empty, tmp_path):

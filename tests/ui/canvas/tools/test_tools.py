@@ -164,6 +164,20 @@ def test_crack_tracer_traces_between_clicks(driver):
     assert not driver.canvas.current.busy and driver.session.note.status == "started"
 
 
+def test_undo_of_a_traced_path_ends_the_line(driver):
+    driver.open("b.png")
+    choose(driver, "crack")
+    for x in (5, 60):
+        driver.click(*_on_line(x))
+        wait_for_tasks(driver)
+    assert driver.session.mask.any() and driver.canvas.current.busy  # the next click continues
+    driver.session.undo()
+    assert not driver.session.mask.any() and not driver.canvas.current.busy
+    QTest.mouseMove(driver.canvas, driver.pixel(*_on_line(90)))
+    driver.qtbot.wait(50)
+    assert driver.canvas.current.path == []
+
+
 def _on_line(x: float) -> tuple[float, float]:
     return x, 30 + 8 * np.sin(x / 14)
 

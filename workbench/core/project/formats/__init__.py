@@ -12,6 +12,7 @@ from pathlib import Path, PurePosixPath
 
 from workbench.core.images.image_files import image_size
 from workbench.core.messages import Message
+from workbench.core.plugins import plugins
 from workbench.core.problems import Problem
 from workbench.core.project.formats import (
     coco,
@@ -225,3 +226,7 @@ def _fits(entry: ImportedEntry) -> bool:
         return entry.size is None or entry.size == image_size(entry.image)
     except Problem:
         return False
+
+
+# At the end: a plug-in imports this module.
+FORMATS |= plugins("workbench.formats", lambda plugin: isinstance(plugin, Format), FORMATS)

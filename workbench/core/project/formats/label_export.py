@@ -26,14 +26,13 @@ from workbench.core.project.formats.shape_labels import BACKGROUND, IGNORE
 from workbench.core.project.project import DONT_CARE, NOT_LABELED, Project
 from workbench.core.project.storage import write_json, write_text
 from workbench.core.text_patterns import is_text, numbered_names
+from workbench.inference.io.file_access import name_problem
 from workbench.inference.io.image_io import ReadError
 from workbench.inference.io.opencv import cv2
 
 Accepts = Callable[[str], bool]
 
 _TEXT = re.compile(r"[^\x00-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff\ufffe\uffff]+")
-_NOT_IN_FILES = re.compile(r'[\\/:*?"<>|]')
-_RESERVED = re.compile(r"(con|prn|aux|nul|com\d|lpt\d)(\.|$)", re.IGNORECASE)  # names of devices of Windows
 _LONGEST = 150  # bytes of a file name made here
 _LONGEST_FILE = 200  # bytes, so that "_mask.png" can follow
 
@@ -68,9 +67,8 @@ def is_file_name(name: str) -> bool:
     """Return True for the name of a file or folder on every system."""
     return (
         is_one_line(name)
-        and _NOT_IN_FILES.search(name) is None
+        and not name_problem(name)
         and name == name.strip().strip(".")
-        and _RESERVED.match(name) is None
         and len(name.encode()) <= _LONGEST_FILE
     )
 
@@ -138,7 +136,7 @@ def _plain(name: str, *, folders: bool) -> str:
     plain = re.sub(r"[^\w./-]+" if folders else r"[^\w.-]+", "_", name).strip(".") or "_"
     if not folders:
         plain = plain.encode()[:_LONGEST].decode(errors="ignore")
-    return f"_{plain}" if _RESERVED.match(plain) else plain
+    return "/".join(f"_{part}" if name_problem(part) else part for part in plain.split("/"))
 
 
 def image_names(keys: Sequence[str], accepts: Accepts, *, flat: bool, stems: bool) -> dict[str, str]:
@@ -441,3 +439,26 @@ def inset_polygon(region: LabelRegion) -> np.ndarray:
                 moved[index] += (sx * size, sy * size)
                 break
     return moved
+
+
+@dataclass(frozen=True)
+class ExportFormat:
+    """Format of a label export.
+
+    title: name of the format in the language of its tool. shapes: how it can store regions, the default first; empty
+    without a choice. always_images: the images are part of the format.
+    classes, verdicts, images: return True for a name that it can hold, or that it does not store. flat: all images are
+    in one folder. stems: labels are files with the names of images. reader: format of the import, if it is another.
+    """
+
+    name: str
+    title: str
+    writer: Callable[[LabelExport], LabelWriter]
+    shapes: tuple[str, ...] = ()
+    always_images: bool = False
+    classes: Accepts = is_label
+    verdicts: Accepts = bool
+    images: Accepts = is_path
+    flat: bool = False
+    stems: bool = True
+    reader: str = ""

@@ -23,7 +23,7 @@ from workbench.core.messages import Message
 from workbench.core.problems import Problem
 from workbench.core.project.formats.base import FileTree, UnreadableLabel, reason, suffix_of
 from workbench.inference.io import image_io
-from workbench.inference.io.file_access import open_regular
+from workbench.inference.io.file_access import open_file, open_regular
 from workbench.inference.io.image_io import ReadError, read_image
 from workbench.inference.io.json_io import read_file
 from workbench.inference.io.opencv import cv2
@@ -219,7 +219,7 @@ def read_array(path: Path) -> tuple[np.ndarray, int] | None:
     else:
         import tifffile
 
-        with tifffile.TiffFile(path) as file:
+        with open_file(path) as opened, tifffile.TiffFile(opened) as file:
             series = file.series[0]
             planes = len(series.shape) == 3 and 2 in (series.shape[0], series.shape[-1])
             if len(series.shape) > 2 and not planes and series.axes[0] not in "YXS" and series.shape[0] > 1:
@@ -241,7 +241,7 @@ def read_array(path: Path) -> tuple[np.ndarray, int] | None:
 def _from_archive(path: Path) -> np.ndarray:
     """Return the array of an .npz file: its only array of integers with two dimensions, or the one named "mask"."""
     found: dict[str, np.ndarray] = {}
-    with zipfile.ZipFile(path) as archive:
+    with open_file(path) as file, zipfile.ZipFile(file) as archive:
         for info in archive.infolist():
             if not info.filename.endswith(".npy"):
                 continue

@@ -40,6 +40,7 @@ from workbench.core.project.formats.text_files import decode_text, listed_names,
 from workbench.core.project.project import MAX_CLASS_ID, Project
 from workbench.core.project.source_trust import need_trust, outside_places
 from workbench.core.project.storage import write_text
+from workbench.inference.io.file_access import open_file
 from workbench.inference.io.json_io import read_file
 
 _NUMBER = r"[ \t]+-?(?:\d+\.?\d*|\.\d+)(?:e[-+]?\d+)?"
@@ -68,7 +69,7 @@ def find(tree: FileTree, options: ImportOptions, known: dict[int, str]) -> Impor
 def is_object_list(path: Path) -> bool:
     """Return True if the first line of a text file is an object. Only the begin of the file is read."""
     try:
-        with path.open("rb") as file:
+        with open_file(path) as file:
             first = file.read(4096).decode("ascii", "replace").lstrip().split("\n", 1)[0]
     except OSError:
         return False

@@ -3,7 +3,8 @@
 Each layer draws a device rectangle of the screen by a lookup of the source pixel of every device pixel. The results
 are copied to the screen one to one.
 
-Prediction layer: predicted mask as outlines or filled areas, or a map of the probability of every pixel.
+Prediction layer: predicted mask as outlines or filled areas, or a map of the probability of every pixel. Where a pixel
+of the image covers several of the screen, outlines are smoothed on the screen; the mask itself is not changed.
 """
 
 from __future__ import annotations
@@ -204,12 +205,9 @@ class MaskLayer:
     def image(self, view: Viewport, rect: Rect) -> QImage | None:
         """Draw `rect` in colors with transparency. Return None if it is empty."""
         margin = self.style.thickness
-        number = min(view.level, self.pyramid.depth) if self.pyramid.ready else 0
-        values = _sample_with_margin(self.pyramid.level(number), view, rect, view.scale * 2**number, margin)
+        values = self._ids(view, rect, margin)
         if not cv2.countNonZero(values):
             return None
-        if number > 0:
-            values = cv2.LUT(values, IDS)
         pixels = np.empty((rect.height, rect.width), np.int32)
         # Most tiles hold one id only and need no lookup per pixel.
         for top in range(0, rect.height, _TILE):
@@ -220,6 +218,12 @@ class MaskLayer:
                 part[:] = self._fill[int(high)] if low == high else self._colored(tile, margin)
         kind = QImage.Format.Format_ARGB32_Premultiplied
         return QImage(pixels.data, rect.width, rect.height, pixels.strides[0], kind)
+
+    def _ids(self, view: Viewport, rect: Rect, margin: int) -> np.ndarray:
+        """Return the ids at `rect` plus `margin` device pixels on all sides, uint8; 0 outside the image."""
+        number = min(view.level, self.pyramid.depth) if self.pyramid.ready else 0
+        values = _sample_with_margin(self.pyramid.level(number), view, rect, view.scale * 2**number, margin)
+        return cv2.LUT(values, IDS) if number > 0 else values
 
     def _colored(self, values: np.ndarray, margin: int) -> np.ndarray:
         """Return colors, int32, of ids, uint8. `margin`: cells on each side, used to find neighbors and cut off."""
@@ -309,15 +313,21 @@ Maps = Callable[[str], "np.ndarray | None"]  # "heat" or "uncertainty" to uint8 
 
 _UNCERTAINTY = "#38d6ff"
 SOFT = 0.45  # opacity of the probabilities of an immature model, relative to that of a mature one
+# Outlines are smoothed from a scale of 3 on, by means over a square of about 0.7 pixels of the image, three times,
+# which resembles a Gaussian. Below that scale a single pixel would vanish.
+_SMOOTHING, _SMOOTH_FROM, _PASSES = 0.36, 3.0, 3
 # Pixels: a smaller mask is prepared synchronously; a run in progress sends a mask every few seconds.
 _SYNCHRONOUS = 1 << 19
 
 
 class PredictionStyle:
-    """Style of predictions; every mode has its own opacity. `thickness`: of outlines, device pixels."""
+    """Style of predictions; every mode has its own opacity.
+
+    thickness: of outlines, device pixels. exact: outlines follow the pixels of the mask.
+    """
 
     def __init__(self) -> None:
-        self.visible, self.thickness = True, 2
+        self.visible, self.thickness, self.exact = True, 2, False
         self.mode: Mode = "outline"
         self._opacities: dict[str, float] = {"outline": 0.9, "filled": 0.45, "heat": 0.8, "uncertainty": 0.8}
 
@@ -383,6 +393,13 @@ class PredictionLayer(MaskLayer):
             values = _smoothed(values)
         self._map_layers.setdefault(mode, None if values is None else _MapLayer(values, mode))
 
+    def _ids(self, view: Viewport, rect: Rect, margin: int) -> np.ndarray:
+        radius = round(_SMOOTHING * view.scale) if view.scale >= _SMOOTH_FROM else 0
+        if self.style.exact or not radius:
+            return super()._ids(view, rect, margin)
+        reach = _PASSES * radius  # the result does not depend on the drawn part
+        return _smooth_ids(super()._ids(view, rect, margin + reach), radius)[reach:-reach, reach:-reach]
+
     def image(self, view: Viewport, rect: Rect) -> QImage | None:
         if not self._shows_map:
             return super().image(view, rect)
@@ -391,6 +408,23 @@ class PredictionLayer(MaskLayer):
         layer = self._map_layers.get(self.mode)
         opacity = self.style.soft_opacity if self.soft else self.style.opacity
         return None if layer is None else layer.image(view, rect, opacity)
+
+
+def _smooth_ids(values: np.ndarray, radius: int) -> np.ndarray:
+    """Return ids with rounded corners, uint8 (H, W). Straight edges stay in place, and single cells stay as dots."""
+    ids = np.flatnonzero(np.bincount(values.reshape(-1), minlength=1)).tolist()
+    if len(ids) == 1:
+        return values
+    result, best = np.zeros_like(values), np.zeros_like(values)
+    for id in ids:
+        share = cv2.compare(values, float(id), cv2.CMP_EQ)
+        for _ in range(_PASSES):
+            share = cv2.blur(share, (2 * radius + 1, 2 * radius + 1), borderType=cv2.BORDER_REPLICATE)
+        if id == 0:  # thin lines and dots win against the background
+            share = cv2.convertScaleAbs(share, alpha=0.8)
+        np.copyto(result, np.uint8(id), where=share > best)
+        np.maximum(best, share, out=best)
+    return result
 
 
 class _MapLayer(HeatLayer):

@@ -320,6 +320,7 @@ class CanvasContent(QObject):
         super().__init__(parent)
         self._session, self._scene = session, scene
         self.page_fits = True
+        self.seen_key: str | None = None  # image that was painted on the screen last
         self._overlays = None, None, None  # layers of the image, stored while they do not fit the page
         for signal in (session.image_opened, session.image_failed, session.project_closed):
             signal.connect(self.show)
@@ -328,6 +329,11 @@ class CanvasContent(QObject):
         session.image_previewed.connect(self._show_preview)
         session.mask_changed.connect(scene.mask_changed)
         self._recolor()
+
+    @property
+    def seen(self) -> bool:
+        """Return whether the user sees the open image, and no other one is being opened."""
+        return self.seen_key == self._session.key == self._session.opening
 
     def show(self, *_: object) -> None:
         """Show the open image, or nothing."""

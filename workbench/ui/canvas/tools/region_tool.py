@@ -6,8 +6,8 @@ import math
 from dataclasses import dataclass
 
 import numpy as np
-from PySide6.QtCore import Qt
-from PySide6.QtGui import QPainter
+from PySide6.QtCore import QRectF, Qt
+from PySide6.QtGui import QColor, QPainter, QPen
 
 from workbench.core.geometry.drawing import Rect
 from workbench.core.geometry.selection import (
@@ -31,6 +31,8 @@ from workbench.ui.canvas.tools.tool_context import ToolContext
 SYNCHRONOUS = 4 << 20  # pixels: a larger region is searched in a thread
 REACH = 5.0  # logical pixels: search radius around a click
 MAX_REACH = 64  # upper limit of that radius, image pixels
+_GAP = 5  # logical pixels between the chosen region and its frame
+_DARK, _BRIGHT = QColor(20, 22, 25, 210), QColor("#ffffff")
 DRAG_DISTANCE = 4.0  # logical pixels of movement before a click becomes a drag
 
 _K = Qt.Key
@@ -236,11 +238,26 @@ class RegionTool(Tool):
         if self.region is not None:
             self._select(None)
 
+    def redraw(self, area: QRectF) -> None:
+        super().redraw(area.adjusted(-_GAP - 3, -_GAP - 3, _GAP + 3, _GAP + 3))
+
     def draw(self, painter: QPainter) -> None:
         region = self.region
         if region is not None and self._offset != (0, 0):
             SelectionPreview(region.selection, ERASING).draw(painter, self.view)
         super().draw(painter)
+        if region is not None:
+            self._draw_frame(painter, _moved(region.selection, self._offset).rect)
+
+    def _draw_frame(self, painter: QPainter, rect: Rect) -> None:
+        """Frame the chosen region, as its outline alone resembles those of the others."""
+        frame = self.view.to_widget_rect(rect).adjusted(-_GAP, -_GAP, _GAP, _GAP)
+        painter.setBrush(Qt.BrushStyle.NoBrush)
+        pen = QPen(_BRIGHT, 1.6)
+        pen.setDashPattern([4, 3])
+        for each in (QPen(_DARK, 3.2), pen):
+            painter.setPen(each)
+            painter.drawRoundedRect(frame, 3, 3)
 
 
 def _moved(selection: Selection, offset: tuple[int, int]) -> Selection:

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from workbench.core.geometry.selection import EMPTY, Selection
+from workbench.core.geometry.selection import EMPTY, Point, Selection
+from workbench.inference.inspection_area import AreaPolygon
 from workbench.session.click_segmentation import ClickSegmentation
 from workbench.session.session import Session
 from workbench.ui.canvas.layers.canvas_scene import CanvasContent, CanvasScene
@@ -76,6 +77,14 @@ class ToolContext(ImageContext):
     def reset(self) -> None:
         super().reset()
         self.shape_end.reset()
+
+    def add_to_area(self, points: Sequence[Point], *, excluded: bool) -> None:
+        """Add a polygon to the inspection area of the open image, or take it out of it."""
+        key, image = self._session.key, self._session.image
+        if key is not None and image is not None:
+            polygon = AreaPolygon(tuple((float(x), float(y)) for x, y in points), excluded)
+            size = image.shape[1], image.shape[0]
+            self._session.areas.add(key, size, polygon, folder_only=self.options.on("folder_only"))
 
     # --- painting --------------------------------------------------------------------------------
 

@@ -22,6 +22,7 @@ SWITCHES = {
     "encircle": False,
     "pressure": True,
     "click_visible": False,
+    "folder_only": False,
 }
 
 

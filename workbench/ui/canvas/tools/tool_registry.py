@@ -8,6 +8,7 @@ from PySide6.QtCore import QT_TRANSLATE_NOOP, QCoreApplication
 
 from workbench.ui.canvas.tools.area_tools import FillHolesTool, FillTool, ThresholdTool, WandTool
 from workbench.ui.canvas.tools.click_tool import BoxSegmentationTool, ClickTool
+from workbench.ui.canvas.tools.inspection_tool import InspectionTool
 from workbench.ui.canvas.tools.polygon_tool import PolygonTool
 from workbench.ui.canvas.tools.region_tool import RegionTool
 from workbench.ui.canvas.tools.shape_tools import (
@@ -93,8 +94,8 @@ TOOLS: dict[str, ToolSpec] = {
             "threshold",
             ThresholdTool,
             QT_TRANSLATE_NOOP("tools", "&Threshold brush"),
-            QT_TRANSLATE_NOOP("tools", "Threshold brush: paint only gray values similar to the start point"),
-            QT_TRANSLATE_NOOP("tools", "Drag to paint gray values similar to the start point"),
+            QT_TRANSLATE_NOOP("tools", "Threshold brush: paint only colors or gray values similar to the start point"),
+            QT_TRANSLATE_NOOP("tools", "Drag to paint colors or gray values similar to the start point"),
             ("size", "band"),
             keys="T",
             menu="assisted",
@@ -103,7 +104,9 @@ TOOLS: dict[str, ToolSpec] = {
             "wand",
             WandTool,
             QT_TRANSLATE_NOOP("tools", "Magic &wand"),
-            QT_TRANSLATE_NOOP("tools", "Magic wand: press to select similar gray values, drag to set the tolerance"),
+            QT_TRANSLATE_NOOP(
+                "tools", "Magic wand: press to select similar colors or grays, drag to set the tolerance"
+            ),
             QT_TRANSLATE_NOOP("tools", "Hold and drag right to grow, left to shrink"),
             ("tolerance", "smoothing", "fill_inside"),
             keys="W",
@@ -195,6 +198,20 @@ TOOLS: dict[str, ToolSpec] = {
             QT_TRANSLATE_NOOP("tools", "Ellipse: drag its bounding box; Shift makes a circle"),
             QT_TRANSLATE_NOOP("tools", "Drag the bounding box; Shift makes a circle"),
             keys="Shift+R",
+            menu="outlines",
+            button="boxes",
+        ),
+        ToolSpec(
+            "inspection_area",
+            InspectionTool,
+            QT_TRANSLATE_NOOP("tools", "&Inspection area"),
+            QT_TRANSLATE_NOOP(
+                "tools", "Inspection area: outside of its polygons nothing is predicted, trained or counted"
+            ),
+            QT_TRANSLATE_NOOP(
+                "tools", "Click the corners, Enter adds the polygon to the area; begun with Ctrl, it is excluded"
+            ),
+            ("folder_only",),
             menu="outlines",
             button="boxes",
         ),

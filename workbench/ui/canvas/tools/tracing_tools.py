@@ -28,6 +28,7 @@ class CrackTool(Tool):
         self.path: list[Point] = []
         self._pending: list[list[Point]] = []  # paths drawn until they are painted
         self._id = 0
+        self._painting = False
 
     @property
     def busy(self) -> bool:
@@ -72,7 +73,9 @@ class CrackTool(Tool):
             elif crack.selection.empty:
                 self.context.requests.refuse("no line")
             else:
+                self._painting = True
                 self.context.paint_step(crack.selection, id, "crack")
+                self._painting = False
                 self.context.requests.report("width", float(np.median(crack.width)))
 
         self.context.tasks.run(lambda: tracer.trace(end), paint)
@@ -107,6 +110,11 @@ class CrackTool(Tool):
             return False
         self.cancel()
         return True
+
+    def mask_changed(self) -> None:
+        """End the line after a change made elsewhere, such as an undo of the path that it continues."""
+        if self.busy and not self._painting and not self._pending:
+            self.cancel()
 
     def cancel(self) -> None:
         self.context.tasks.cancel_preview()

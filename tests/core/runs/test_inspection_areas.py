@@ -1,0 +1,93 @@
+"""Inspection areas of a project: what they leave out, and what follows them."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from tests.blank_project import create_blank_project
+from workbench import cli
+from workbench.core.json_files import load_object
+from workbench.core.problems import Problem
+from workbench.core.project import annotation
+from workbench.core.project.annotation import Note
+from workbench.core.project.project import DONT_CARE, Project
+from workbench.core.project.storage import write_json
+from workbench.core.runs.dataset import collect
+from workbench.core.runs.inspection_areas import left_out, set_areas, with_area
+from workbench.core.runs.launch import RunLock
+from workbench.core.runs.run import Run
+from workbench.core.runs.samples import LabeledProject
+from workbench.inference.inspection_area import AreaPolygon, InspectionArea
+from workbench.inference.model_settings import ClassSettings, ModelSettings, load_settings, save_settings
+
+LEFT = InspectionArea(60, 40, (AreaPolygon(((0, 0), (30, 0), (30, 40), (0, 40))),))
+
+
+@pytest.fixture
+def project(tmp_path):
+    """Project with one defect inside the left half, one in the right one, and one across."""
+    root = create_blank_project(tmp_path / "p", {f"lot{n}/a.png": (60, 40) for n in (1, 2, 3)})
+    with Project.open(root) as opened:
+        mask = np.zeros((40, 60), np.uint8)
+        mask[5:10, 5:10] = mask[5:10, 45:50] = 1
+        mask[20:25, 20:40] = 2
+        for n in (1, 2):
+            annotation.save_label(opened, f"lot{n}/a.png", mask=mask, note=Note(status="done"))
+        yield opened
+
+
+def run_of(project: Project) -> Run:
+    run = Run(project.root / "runs" / "20260101-000000-unet")
+    run.best.mkdir(parents=True)
+    write_json(run.settings_path, {})
+    classes = (ClassSettings(1, "scratch", "#ff0000"),)
+    settings = ModelSettings(task="segmentation", name="n", classes=classes, thresholds=(0.5,), min_area=(0,))
+    save_settings(settings, run.best / "model.json")
+    return run
+
+
+def test_defects_outside_are_counted_and_ignored(project):
+    found = left_out(project, [LEFT])
+    assert (found.outside, found.cut, found.images) == (2, 2, ("lot1/a.png", "lot2/a.png"))
+    before = collect(project, "unet")
+    set_areas(project, with_area((), InspectionArea(60, 40, LEFT.polygons, "lot1"), "lot1"))
+    one, other = (annotation.load_truth(project, f"lot{n}/a.png") for n in (1, 2))
+    assert (one[:, 31:] == DONT_CARE).all() and (one[5:10, 5:10] == 1).all() and not (other == DONT_CARE).any()
+    assert (annotation.load_mask(project, "lot1/a.png") == other).all()
+    assert (LabeledProject(project.root)["lot1/a.png"].class_map == one).all()
+    after = collect(project, "unet")
+    pixels = {item.key: item.pixels for item in after.items}
+    assert pixels["lot1/a.png"] == [25, 5 * 11] and pixels["lot2/a.png"] == [50, 100]
+    assert before.held_out_hash != after.held_out_hash and after.inspection_areas == project.file.inspection_areas
+
+
+def test_models_follow_the_area_but_not_during_a_training(project):
+    run = run_of(project)
+    set_areas(project, [LEFT])
+    assert load_settings(run.best / "model.json").areas == (LEFT,)
+    assert Project.open(project.root, write=False).file.inspection_areas == [LEFT]
+    lock = RunLock(run.root)
+    lock.acquire(1)
+    with pytest.raises(Problem, match="training is still running"):
+        set_areas(project, [])
+    lock.release()
+    set_areas(project, [])
+    assert load_settings(run.best / "model.json").areas == () and not project.file.inspection_areas
+
+
+def test_the_verb_tells_the_count_before_the_area_is_used(project, tmp_path, capsys):
+    project.close()
+    area = {"width": 60, "height": 40, "polygons": [{"points": [list(p) for p in LEFT.polygons[0].points]}]}
+    write_json(tmp_path / "area.json", area)
+    command = ["area", str(project.root), "--set", str(tmp_path / "area.json"), "--folder", "lot1/"]
+    assert cli.main(command) == 1
+    assert "1 labeled defect lies outside of this inspection area, and 1 is cut" in capsys.readouterr().err
+    assert load_object(project.root / "project.json", Problem)["inspection_areas"] == []
+    assert cli.main([*command, "--force"]) == 0
+    said = capsys.readouterr().out
+    assert "1 labeled defect lies outside" in said and "lot1: 1 polygon, 5" in said
+    assert cli.main(["area", str(project.root), "--clear", "--folder", "lot1"]) == 0
+    assert "Inspected in whole images." in capsys.readouterr().out
+    write_json(tmp_path / "area.json", {**area, "width": 0})
+    assert cli.main(command) == 1 and "width and height must be pixels" in capsys.readouterr().err

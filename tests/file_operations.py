@@ -1,0 +1,34 @@
+"""Count of the file operations below a folder, of which a network folder needs milliseconds for each."""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import os
+from collections import Counter
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+from unittest import mock
+
+NAMES = ("stat", "lstat", "scandir", "listdir", "open", "mkdir", "unlink", "replace", "rename", "readlink")
+
+
+@contextlib.contextmanager
+def counted(folder: Path) -> Iterator[Counter[str]]:
+    """Count the calls of Python's functions, in all threads. SQLite's own and those of an open file are not counted."""
+    found: Counter[str] = Counter()
+
+    def counting(access: Callable, name: str) -> Callable:
+        def call(path: Any = ".", *rest: Any, **options: Any) -> Any:
+            if str(path).startswith(str(folder)):
+                found[name] += 1
+            return access(path, *rest, **options)
+
+        return call
+
+    with contextlib.ExitStack() as stack:
+        for name in NAMES:
+            stack.enter_context(mock.patch.object(os, name, counting(getattr(os, name), name)))
+        stack.enter_context(mock.patch.object(io, "open", counting(io.open, "open")))
+        yield found

@@ -1,0 +1,158 @@
+"""Files that another program holds, by sharing mode: nothing is lost, nothing false is told, nothing is left over.
+
+On Windows only: elsewhere a program cannot refuse others the access to a file by opening it.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from tests.cli.console_output import inside
+from tests.session.conftest import dot, settle, show
+from tests.spot_images import scene
+from tests.torture.file_holder import SHARING, held, holding
+from workbench.core.project import annotation
+from workbench.core.project.class_merge import ClassMerge
+from workbench.core.project.project import Project
+from workbench.inference.io.image_io import write_png
+from workbench.session.session import Session
+
+pytestmark = pytest.mark.skipif(sys.platform != "win32", reason="an open file can be replaced and removed here")
+
+COUNT = 4
+
+
+@pytest.fixture
+def labeled(tmp_path) -> Path:
+    """Folder of images with labels of LabelMe, all of one class, "spot"."""
+    folder = tmp_path / "in"
+    for number in range(COUNT):
+        x, y = 10 + 20 * number, 30
+        write_png(folder / f"p{number}.png", scene(number, (x, y))[0])
+        corners = [[x, y], [x + 24, y], [x + 24, y + 24], [x, y + 24]]
+        shape = {"label": "spot", "points": corners, "shape_type": "polygon", "group_id": None, "flags": {}}
+        size = {"imageHeight": 120, "imageWidth": 160, "imagePath": f"p{number}.png", "imageData": None}
+        content = {"version": "5.0.1", "flags": {}, "shapes": [shape], **size}
+        (folder / f"p{number}.json").write_text(json.dumps(content), "utf-8")
+    return folder
+
+
+def run(capsys, *arguments) -> dict:
+    status, out, err = inside(capsys, *arguments, "--json")
+    assert status == 0, (arguments, out, err)
+    return json.loads(out)
+
+
+def masks(root: Path) -> dict[str, np.ndarray]:
+    with Project.open(root, write=False) as project:
+        return {key: annotation.read_mask(project.mask_path(key)) for key in project.images()}
+
+
+def same(one: dict[str, np.ndarray], other: dict[str, np.ndarray]) -> bool:
+    return one.keys() == other.keys() and all(np.array_equal(one[key], other[key]) for key in one)
+
+
+def leftovers(*folders: Path) -> list[Path]:
+    paths = [path for folder in folders for path in folder.rglob("*")]
+    return [path for path in paths if path.suffix in (".part", ".tmp") or path.parent.name == "kept"]
+
+
+@pytest.mark.parametrize("sharing", SHARING)
+def test_commands_with_files_held_for_a_moment(sharing, tmp_path, labeled, capsys):
+    work = tmp_path / "work"
+    work.mkdir()
+    root = work / "p"
+    with holding(work, SHARING[sharing], 20, 150):
+        assert run(capsys, "create", root, "--pictures", labeled, "--classes", "pit")["pictures"] == COUNT
+        imported = run(capsys, "import", root, labeled)
+        assert imported["labelled"] == COUNT and not imported["skipped"]
+        before = masks(root)
+        statistics = run(capsys, "statistics", root)
+        assert statistics["classes"][1]["pictures"] == COUNT
+        assert {found["kind"] for found in run(capsys, "check", root)["findings"]} == {"unused_class"}
+        assert run(capsys, "labels", root, "--format", "png", work / "labels")
+        run(capsys, "pack", root, work / "p.zip")
+        run(capsys, "unpack", work / "p.zip", work / "unpacked")
+        with Project.open(root) as project:
+            spot = next(info.id for info in project.classes if info.name == "spot")
+            pit = next(info.id for info in project.classes if info.name == "pit")
+            result = ClassMerge.prepare(project, [spot], pit).execute()
+            assert result.images == COUNT and not result.problems
+        assert all(set(np.unique(mask)) == {0, pit} for mask in masks(root).values())
+        run(capsys, "import", root, "--undo")
+        assert same(masks(root), before)
+        run(capsys, "import", root, "--undo")
+        with Project.open(root, write=False) as project:
+            assert not any(project.mask_path(key).exists() for key in project.images())
+        assert inside(capsys, "import", root, "--undo")[0] == 1
+    (unpacked,) = (path.parent for path in (work / "unpacked").rglob("project.json"))
+    assert same(masks(unpacked), before)
+    assert len([*(work / "labels").rglob("*.png")]) == COUNT
+    assert not leftovers(work)
+
+
+@pytest.mark.parametrize("sharing", SHARING)
+def test_painting_with_files_held_for_a_moment(sharing, tmp_path, labeled, qtbot):
+    root = tmp_path / "work" / "p"
+    with Project.create(root, classes=["spot"], images=labeled):
+        pass
+    session, met = Session(save_delay=0.02, retry=0.1), []
+    session.problem_met.connect(met.append)
+    painted = {}
+    with holding(root, SHARING[sharing], 20, 150):
+        assert session.open_project(root)
+        settle(session, qtbot)
+        for turn in range(2):
+            for key in session.keys:
+                show(session, qtbot, key)
+                for stroke in range(5):
+                    dot(session, 20 + 20 * stroke, 20 + 40 * turn)
+                    qtbot.wait(30)
+                painted[key] = session.mask.copy()
+        assert session.flush()
+        session.end()
+        assert same(masks(root), painted) and not met
+    assert not leftovers(root) and not [*(root / "journal").glob("*.bin"), *(root / "journal").glob("*.note")]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("sharing", SHARING)
+def test_training_and_export_with_files_held_for_a_moment(sharing, tmp_path, labeled, capsys):
+    root = tmp_path / "work" / "p"
+    with Project.create(root, classes=["spot"], images=labeled):
+        pass
+    run(capsys, "import", root, labeled)
+    with holding(tmp_path / "work", SHARING[sharing], 20, 150):
+        trained = run(capsys, "train", root, "--model", "unet", "--epochs", "1")
+        dataset = json.loads((root / "runs" / Path(trained["run"]).name / "dataset.json").read_text("utf-8"))
+        assert len(dataset["items"]) == COUNT
+        assert run(capsys, "evaluate", root, "--split", "all")["pictures"]
+        exported = run(capsys, "export", root, "--out", tmp_path / "work" / "line")
+        assert exported["formats"]
+    assert not leftovers(tmp_path / "work")
+
+
+def test_mask_that_stays_held_stops_only_itself(tmp_path, labeled, capsys):
+    root = tmp_path / "p"
+    with Project.create(root, classes=["spot"], images=labeled) as project:
+        key, *others = project.images()
+        path = project.mask_path(key)
+        for each in (key, *others):
+            annotation.save_mask(project, each, np.full((120, 160), 1, np.uint8))
+    with held(path):
+        status, out, err = inside(capsys, "import", root, labeled, "--overwrite", "--json")
+        assert status == 1, err  # not all that was found is used
+        answer = json.loads(out)
+        assert answer["labelled"] == COUNT - 1 and [entry["path"] for entry in answer["skipped"]] == [str(path)]
+        assert inside(capsys, "train", root, "--plan")[0] == 1
+        assert inside(capsys, "statistics", root)[0] == 0
+        assert inside(capsys, "labels", root, "--format", "png", tmp_path / "labels")[0] in (0, 1)
+    found = masks(root)
+    assert (found[key] == 1).all() and all((found[other] == 0).any() for other in others)
+    run(capsys, "import", root, "--undo")
+    assert all((mask == 1).all() for mask in masks(root).values())

@@ -1,0 +1,58 @@
+"""Inspection area drawn in the window."""
+
+from __future__ import annotations
+
+import numpy as np
+from PySide6.QtCore import Qt
+from PySide6.QtWidgets import QAbstractButton
+
+from tests.ui.canvas.tools.tool_input import choose
+from workbench.core.project.project import read_project_file
+
+K, CTRL = Qt.Key, Qt.KeyboardModifier.ControlModifier
+
+
+def draw(driver, left: int, top: int, right: int, bottom: int, keys=Qt.KeyboardModifier.NoModifier) -> None:
+    choose(driver, "inspection_area")
+    for number, point in enumerate(((left, top), (right, top), (right, bottom), (left, bottom))):
+        driver.click(*point, keys=Qt.KeyboardModifier.NoModifier if number else keys)
+    driver.key(K.Key_Return)
+
+
+def stored(driver):
+    return read_project_file(driver.session.project.root).inspection_areas
+
+
+def test_polygons_become_the_area_and_each_is_one_step(driver):
+    driver.open("a.png")
+    height, width = driver.session.image.shape[:2]
+    draw(driver, 10, 10, width - 10, height - 10)
+    driver.qtbot.waitUntil(lambda: len(stored(driver)) == 1)
+    draw(driver, 20, 20, 40, 40, keys=CTRL)
+    driver.qtbot.waitUntil(lambda: len(stored(driver)[0].polygons) == 2)
+    inside = stored(driver)[0].inside((height, width))
+    assert inside[15, 15] and not inside[30, 30] and not inside[5, 5] and not driver.session.mask.any()
+    path = driver.canvas.area_outline.path
+    assert path.contains(path.boundingRect().center()) == bool(inside[height // 2, width // 2])
+    driver.session.undo()
+    assert len(stored(driver)[0].polygons) == 1
+    driver.session.undo()
+    assert not stored(driver) and driver.canvas.area_outline.path is None
+    driver.session.redo()
+    driver.session.areas.remove("a.png")
+    driver.qtbot.waitUntil(lambda: not stored(driver))
+
+
+def test_an_area_that_leaves_defects_outside_is_used_once_it_is_accepted(driver):
+    driver.open("a.png")
+    driver.session.editor.begin("polygon")
+    driver.session.editor.paint_polygon([(60, 60), (70, 60), (70, 70), (60, 70)], 1)
+    driver.session.editor.commit()
+    assert driver.session.flush()
+    draw(driver, 10, 10, 40, 40)
+    messages = driver.window.messages
+    driver.qtbot.waitUntil(lambda: any("1 labeled defect lies outside" in each.text for each in messages.shown))
+    assert not stored(driver)
+    found = next(each for each in messages.shown if each.topic == "area")
+    next(button for button in found.findChildren(QAbstractButton) if button.text() == "Use it").click()
+    assert len(stored(driver)) == 1 and not np.array_equal(stored(driver)[0].inside((80, 80)), np.ones((80, 80)))

@@ -1,0 +1,152 @@
+"""Separation of good and defective images: keys at typing speed, keys that come too early, painting afterwards."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from PySide6.QtCore import Qt
+from PySide6.QtGui import QKeyEvent
+from PySide6.QtTest import QTest
+from PySide6.QtWidgets import QApplication
+
+from workbench.core.project import annotation
+from workbench.core.project.project import Project
+from workbench.inference.io.image_io import write_png
+
+COUNT = 24
+G, B, SPACE, RETURN = Qt.Key.Key_G, Qt.Key.Key_B, Qt.Key.Key_Space, Qt.Key.Key_Return
+
+
+@pytest.fixture
+def root(tmp_path):
+    """Project with unlabeled images."""
+    root = tmp_path / "plates"
+    with Project.create(root, classes=["rust"]) as project:
+        for n in range(COUNT):
+            write_png(project.image_path(f"p{n:02}.png"), np.full((60, 80), 100 + n, np.uint8))
+    return root
+
+
+@pytest.fixture
+def wall(application, root, qtbot):
+    """Thumbnail view on the first image, opened by the next step."""
+    session, window = application.services.session, application.window
+    with qtbot.waitSignal(session.image_opened):
+        session.open_project(root)
+    qtbot.waitUntil(lambda: len(session.rows) == COUNT)
+    qtbot.waitUntil(lambda: window.stage_bar.next.text() == "Separate good and defective")
+    QTest.mouseClick(window.stage_bar.next, Qt.MouseButton.LeftButton)
+    view = window.images.thumbnail_view
+    qtbot.waitUntil(view.list_view.hasFocus)
+    return view
+
+
+def statuses(session) -> dict[str, str]:
+    """Statuses on the disk, of the images that have one, by number of the image."""
+    session.verdict_steps.finish()
+    assert session.flush()
+    notes = {key: annotation.load_note(session.project, key).status for key in session.keys}
+    return {key[1:3]: status for key, status in notes.items() if status != "new"}
+
+
+def shown(view) -> str:
+    return view.model.key_at(view.list_view.currentIndex().row())[1:3]
+
+
+def press(view, qtbot, key) -> None:
+    """Press a key once the image is shown, as a person does."""
+    qtbot.waitUntil(lambda: view.preview.painted == view.preview.key)
+    QTest.keyClick(QApplication.focusWidget(), key)
+
+
+def test_each_key_decides_on_the_shown_image(wall, application, qtbot):
+    session = application.services.session
+    for key in (G, B, SPACE, G, Qt.Key.Key_Right, B):
+        press(wall, qtbot, key)
+    decided = {"00": "done", "01": "started", "03": "done", "05": "started"}
+    assert statuses(session) == decided and shown(wall) == "06"
+    assert not annotation.read_mask(session.project.mask_path("p00.png")).any()
+    qtbot.waitUntil(lambda: wall.separation.counts.full_text == "Good: 2 · Defects to paint: 2 · Not decided: 20")
+    session.undo()
+    qtbot.waitUntil(lambda: session.key == "p05.png")  # undo shows what it changed
+    assert statuses(session) == {"00": "done", "01": "started", "03": "done"}
+
+
+def test_several_images_are_decided_together(wall, application, qtbot):
+    session = application.services.session
+    press(wall, qtbot, Qt.Key.Key_Down)  # not used: the selection below begins at the first image
+    wall.show_undecided()
+    for _ in range(9):
+        QTest.keyClick(QApplication.focusWidget(), Qt.Key.Key_Right, Qt.KeyboardModifier.ShiftModifier)
+    assert wall.selected() == [f"p{n:02}.png" for n in range(10)]
+    press(wall, qtbot, G)
+    assert statuses(session) == {f"{n:02}": "done" for n in range(10)} and shown(wall) == "10"
+    session.undo()
+    assert not statuses(session)
+
+
+def test_sixty_images_a_minute_lose_no_key(wall, application, qtbot):
+    session = application.services.session
+    for n in range(COUNT):
+        press(wall, qtbot, B if n % 6 == 5 else G)
+    assert statuses(session) == {f"{n:02}": "started" if n % 6 == 5 else "done" for n in range(COUNT)}
+
+
+def test_keys_that_come_before_their_image_stop(wall, application, qtbot):
+    """Keys that arrive together act on the shown image; none of the others reaches a wrong one."""
+    session, window = application.services.session, application.window
+    now = [1000.0]
+    wall.separation.clock = lambda: now[0]
+    qtbot.waitUntil(lambda: wall.preview.painted == "p00.png")
+    for key in (G, G, B, G, G, B, G, G):
+        QApplication.sendEvent(wall.list_view, QKeyEvent(QKeyEvent.Type.KeyPress, key, Qt.KeyboardModifier.NoModifier))
+    assert statuses(session) == {"00": "done"} and shown(wall) == "01"
+    assert any(text.startswith("Stopped at p01.png") for text in window.messages.texts)
+    qtbot.waitUntil(lambda: wall.preview.painted == "p01.png")
+    press(wall, qtbot, B)  # still part of those typed too early
+    assert statuses(session) == {"00": "done"}
+    now[0] += 1.0
+    press(wall, qtbot, B)
+    assert statuses(session) == {"00": "done", "01": "started"}
+
+
+def test_enter_on_the_canvas_marks_shown_images_only(application, root, qtbot):
+    session, window = application.services.session, application.window
+    with qtbot.waitSignal(session.image_opened):
+        session.open_project(root)
+    qtbot.waitUntil(lambda: window.canvas.content.seen and len(session.rows) == COUNT)
+    window.canvas.setFocus()
+    for _ in range(8):
+        window.table["done_next"].trigger()  # eight keys before the window has time to paint
+    qtbot.waitUntil(lambda: window.canvas.content.seen)
+    done = statuses(session)
+    assert done == {"00": "done"} and session.key == "p01.png"
+
+
+def test_defective_images_are_painted_one_after_the_other(wall, application, qtbot):
+    session, window = application.services.session, application.window
+    for key in (G, B, G, B):
+        press(wall, qtbot, key)
+    qtbot.waitUntil(lambda: window.stage_bar.next.text() == "Label 2 images with defects")
+    assert wall.separation.paint.text() == "Paint 2 defective images"
+    QTest.mouseClick(wall.separation.paint, Qt.MouseButton.LeftButton)
+    qtbot.waitUntil(lambda: session.key == "p01.png" and window.canvas.content.seen)
+    assert not wall.isVisible() and window.side.isVisible()
+    assert window.images.model.keys == ["p00.png", "p01.png", "p03.png"] or window.images.model.rowCount() == 2
+    session.editor.paint_segment((10, 10), (30, 20), 4, 1)
+    QTest.keyClick(window.canvas, RETURN)
+    qtbot.waitUntil(lambda: session.key == "p03.png")
+    assert statuses(session) == {"00": "done", "01": "done", "02": "done", "03": "started"}
+
+
+def test_painted_images_are_no_good_images(wall, application, qtbot):
+    session, window = application.services.session, application.window
+    window.images.open("p00.png")
+    session.editor.paint_segment((10, 10), (30, 20), 4, 1)
+    assert session.flush()
+    window.images.separate()
+    assert shown(wall) == "01"
+    wall.show_current()
+    press(wall, qtbot, G)
+    assert statuses(session) == {"00": "started"} and shown(wall) == "01"
+    assert any("painted defects" in text for text in window.messages.texts)

@@ -1,0 +1,98 @@
+"""Inspection areas of a project: their change, and the labeled defects that they leave outside."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import numpy as np
+
+from workbench.core.json_files import load_object
+from workbench.core.messages import Message
+from workbench.core.problems import AreaUnusable, CannotWrite, Problem, RunBroken, RunUnusable
+from workbench.core.project import annotation
+from workbench.core.project.project import MAX_CLASS_ID, Project
+from workbench.core.runs.launch import is_training
+from workbench.core.runs.run import list_runs
+from workbench.inference.inspection_area import InspectionArea, area_of
+from workbench.inference.io.opencv import cv2
+from workbench.inference.model_settings import MODEL_FILE, SettingsError, load_settings, save_settings
+
+
+@dataclass(frozen=True)
+class LeftOut:
+    """Labeled defects, of any class, that inspection areas leave out. outside: regions without a pixel inside.
+
+    cut: regions with pixels on both sides. images: keys of the images that show them.
+    """
+
+    outside: int = 0
+    cut: int = 0
+    images: tuple[str, ...] = ()
+
+
+def left_out(
+    project: Project, areas: Sequence[InspectionArea], cancelled: Callable[[], bool] = lambda: False
+) -> LeftOut:
+    """Return the labeled defects that the areas leave out, of the images whose label can be read."""
+    outside, cut, images = 0, 0, list[str]()
+    for key in project.images() if areas else ():
+        area = area_of(areas, key)
+        if area is None or cancelled():
+            continue
+        try:
+            mask = annotation.load_mask(project, key)
+        except Problem:
+            continue
+        if mask is None:
+            continue
+        labeled = ((mask > 0) & (mask <= MAX_CLASS_ID)).astype(np.uint8)
+        inside = area.inside(mask.shape)
+        if not (labeled.astype(bool) & ~inside).any():
+            continue
+        count, numbers = cv2.connectedComponents(labeled, connectivity=8)
+        pixels, pixels_inside = (np.bincount(part.ravel(), minlength=count)[1:] for part in (numbers, numbers[inside]))
+        outside += int(np.count_nonzero(pixels_inside == 0))
+        cut += int(np.count_nonzero((pixels_inside > 0) & (pixels_inside < pixels)))
+        images.append(key)
+    return LeftOut(outside, cut, tuple(images))
+
+
+def set_areas(project: Project, areas: Sequence[InspectionArea]) -> None:
+    """Inspect in these areas from now on, also with the models of the project. Earlier exports stay as they are.
+
+    Raises RunUnusable while a model is trained, RunBroken, CannotWrite, ProjectReadOnly.
+    """
+    runs = list_runs(project.root)
+    for run in runs:
+        if is_training(run.root):
+            raise RunUnusable(name=run.name, why=Message("text.still_training"))
+    project.refresh()
+    project.file.inspection_areas = list(areas)
+    project.save()
+    for run in runs:
+        path = run.best / MODEL_FILE
+        if not path.exists():
+            continue
+        try:
+            save_settings(replace(load_settings(path), areas=tuple(areas)), path)
+        except SettingsError as error:
+            raise RunBroken(path=str(path), why=str(error)) from error
+        except OSError as error:
+            raise CannotWrite.of(path, error) from error
+
+
+def with_area(areas: Sequence[InspectionArea], area: InspectionArea | None, folder: str) -> tuple[InspectionArea, ...]:
+    """Return the areas with that of a folder replaced; None removes it."""
+    others = [other for other in areas if other.folder != folder]
+    return tuple(others if area is None else sorted([*others, area], key=lambda entry: entry.folder))
+
+
+def read_area(path: Path, folder: str) -> InspectionArea:
+    """Read the area of a folder from a JSON file, see `InspectionArea`. Raises AreaUnusable, FileNotFoundError."""
+    content = load_object(path, AreaUnusable)
+    try:
+        return InspectionArea.from_json({**content, "folder": folder})
+    except (ValueError, TypeError) as error:
+        raise AreaUnusable(path=str(path), why=str(error)) from error

@@ -1,0 +1,113 @@
+"""Inspection area: polygons of an image in which is inspected. Outside of it, everything is background."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, fields
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+
+from .io.opencv import cv2
+
+_FINE = 4  # bits of a pixel in which corners are drawn
+_MOST_SIDE = 1_000_000  # pixels
+_MOST_CORNERS = 10_000
+
+
+@dataclass(frozen=True)
+class AreaPolygon:
+    """Polygon with at least three corners, (x, y) in pixels. excluded: its inside is taken out of the area."""
+
+    points: tuple[tuple[float, float], ...]
+    excluded: bool = False
+
+    def __post_init__(self) -> None:
+        points = self.points
+        valid = isinstance(points, list | tuple) and 3 <= len(points) <= _MOST_CORNERS
+        valid = valid and all(
+            isinstance(point, list | tuple)
+            and len(point) == 2
+            and all(isinstance(value, int | float) and abs(value) <= _MOST_SIDE for value in point)
+            for point in points
+        )
+        _require(valid, "a polygon needs at least three corners [x, y]")
+        _require(isinstance(self.excluded, bool), f"excluded must be true or false, not {self.excluded!r}")
+        object.__setattr__(self, "points", tuple((float(x), float(y)) for x, y in points))
+
+
+@dataclass(frozen=True)
+class InspectionArea:
+    """Area of the images of a folder, in the pixels of an image of `width` and `height`; other sizes are scaled.
+
+    polygons: drawn in their order; the area starts empty, or whole if the first polygon is excluded.
+    folder: of the images, as their names begin, such as "lot1" or "@camera"; "" for all images without an own area.
+
+    Raises ValueError with the problem, as a part of a sentence.
+    """
+
+    width: int
+    height: int
+    polygons: tuple[AreaPolygon, ...]
+    folder: str = ""
+
+    def __post_init__(self) -> None:
+        for side in (self.width, self.height):
+            valid = isinstance(side, int) and not isinstance(side, bool) and 0 < side <= _MOST_SIDE
+            _require(valid, f"width and height must be pixels, not {side!r}")
+        _require(isinstance(self.folder, str), f"folder must be a name, not {self.folder!r}")
+        _require(len(self.polygons) > 0, "an inspection area needs a polygon")
+        object.__setattr__(self, "polygons", tuple(self.polygons))
+        object.__setattr__(self, "folder", self.folder.strip("/"))
+
+    @classmethod
+    def from_json(cls, content: Any) -> InspectionArea:
+        """Return an area from decoded JSON. Raises ValueError with the problem, as a part of a sentence."""
+        _require(isinstance(content, dict), "an inspection area needs width, height and polygons")
+        polygons = content.get("polygons")
+        valid = isinstance(polygons, list) and all(isinstance(entry, dict) and "points" in entry for entry in polygons)
+        _require(valid, "polygons must be a list, each with its points")
+        for kind, entries in ((cls, [content]), (AreaPolygon, polygons)):
+            known = {entry.name for entry in fields(kind)}
+            unknown = sorted({name for entry in entries for name in entry} - known)
+            _require(not unknown, f"it has entries that are not known: {', '.join(map(str, unknown))}")
+        _require({"width", "height"} <= content.keys(), "an inspection area needs width and height")
+        return cls(**{**content, "polygons": tuple(AreaPolygon(**entry) for entry in polygons)})
+
+    @property
+    def share(self) -> float:
+        """Share of the image in which is inspected, 0..1."""
+        scale = min(1.0, 1000 / max(self.width, self.height))
+        return float(self.inside((max(1, round(self.height * scale)), max(1, round(self.width * scale)))).mean())
+
+    def inside(self, shape: Sequence[int]) -> np.ndarray:
+        """Return True for the pixels of an image in which is inspected, read-only bool (H, W). shape: (H, W, ...)."""
+        return _inside(self, int(shape[0]), int(shape[1]))
+
+
+@lru_cache(2)
+def _inside(area: InspectionArea, height: int, width: int) -> np.ndarray:
+    mask = np.full((height, width), area.polygons[0].excluded, np.uint8)
+    scale = np.array([width / area.width, height / area.height])
+    for polygon in area.polygons:
+        # The center of the first pixel is (0.5, 0.5) in the polygon and (0, 0) in OpenCV.
+        corners = np.rint((np.array(polygon.points) * scale - 0.5) * 2**_FINE).astype(np.int32)
+        cv2.fillPoly(mask, [corners], int(not polygon.excluded), shift=_FINE)
+    mask.flags.writeable = False
+    return mask.view(bool)
+
+
+def area_of(areas: Sequence[InspectionArea], name: str) -> InspectionArea | None:
+    """Return the area of an image: that of its nearest folder, else that of all images; None without one.
+
+    name: path with `/`, of the image in its project or below the folder that is predicted.
+    """
+    plain = name.lstrip("@")
+    fitting = [area for area in areas if not area.folder or plain.startswith(area.folder.lstrip("@") + "/")]
+    return max(fitting, key=lambda area: len(area.folder), default=None)
+
+
+def _require(condition: object, problem: str) -> None:
+    if not condition:
+        raise ValueError(problem)
