@@ -17,9 +17,11 @@ of the README. The files in the repository are made in a few minutes by
 from __future__ import annotations
 
 import argparse
+import io
 import itertools
 import json
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -153,6 +155,20 @@ def guide_pictures(folder: Path, target: Path) -> int:
     return nbytes
 
 
+def notebook_picture(guide: Path) -> bytes:
+    """Run the cells of the Python page with short trainings, and return the picture that they draw as a WebP file."""
+    text = (guide / "en" / "python.md").read_text("utf-8")
+    cells = [cell for cell in re.findall(r"^```python\n(.*?)^```", text, re.M | re.S) if cell.startswith("# %%")]
+    script = "".join(cells).replace("minutes=5", "minutes=0.5, patch=64, quality='fast'")
+    with tempfile.TemporaryDirectory() as folder:
+        environment = {**os.environ, "PYTHONPATH": str(ROOT)}
+        subprocess.run([sys.executable, "-c", script], cwd=folder, env=environment, check=True)
+        content = io.BytesIO()
+        with Image.open(Path(folder) / "prediction.png") as image:
+            image.save(content, "WEBP", quality=80, method=6)
+    return content.getvalue()
+
+
 def write_animation(frames: list[tuple[QImage, int]], target: Path, width: int = 820) -> int:
     """Write pictures with their durations in milliseconds as one animation. Return its size in bytes."""
     images = []
@@ -213,6 +229,9 @@ def main() -> int:
             for theme, language, size in itertools.product(themes, languages, sizes):
                 sheet(options.out / f"{theme}-{language}-{size}")
     if options.guide:
+        notebook = notebook_picture(ROOT / "resources" / "guide")
+        for language in languages:
+            (ROOT / "resources" / "guide" / language / "prediction.webp").write_bytes(notebook)
         sizes_of = [
             guide_pictures(options.out / f"{themes[0]}-{language}-{sizes[0]}", ROOT / "resources" / "guide" / language)
             for language in languages

@@ -48,6 +48,7 @@ def test_example_package_adds_formats_and_labels_images(installed, tmp_path):
     with Project.create(tmp_path / "p", classes=["scratch"]) as project:
         write_png(project.image_path("a.png"), image)
     done = workbench(installed, "predict", "labeler:dark", tmp_path / "p", "--as-suggestions", "--json")
+    assert done.returncode == 0, done.stderr
     (entry,) = json.loads(done.stdout)["pictures"]
     assert [(r["class_name"], r["x"], r["y"], r["width"], r["height"]) for r in entry["regions"]] == [
         ("scratch", 20, 10, 20, 4)
