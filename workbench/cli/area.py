@@ -7,7 +7,7 @@ import dataclasses
 from pathlib import Path
 from typing import Any
 
-from workbench.cli.verb_runner import Console
+from workbench.cli.verb_runner import Console, add_project
 from workbench.core.problems import AreaLeavesDefects
 from workbench.core.project.project import Project
 from workbench.core.runs.inspection_areas import left_out, read_area, set_areas, with_area
@@ -15,7 +15,7 @@ from workbench.core.text_patterns import counted, fill
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("project", type=Path, metavar="PROJECT")
+    add_project(parser)
     action = parser.add_mutually_exclusive_group()
     action.add_argument(
         "--set", type=Path, metavar="FILE", help='JSON: width, height, polygons: list of {"points": [[x, y], ...]}'

@@ -26,6 +26,7 @@ from workbench.cli.verb_runner import Console, WrongUse
 from workbench.core import plugins
 from workbench.core.runs import pip_commands
 from workbench.core.runs.captured_program import run_captured
+from workbench.core.runs.export_options import load_layouts
 from workbench.core.runs.launch import code_command, is_frozen
 from workbench.core.runs.pip_commands import (
     command_line,
@@ -344,8 +345,9 @@ def _read_registry(path: str, name: str) -> object:
 
 def _plugins(_: Machine) -> CheckResult:
     """Load the tables that plug-ins extend, and name those that are used and those that are left out."""
-    for module in ("core.project.exporting", "cli.sinks.result_outputs", "core.runs.export_options"):
+    for module in ("core.project.exporting", "cli.sinks.result_outputs"):
         import_module(f"workbench.{module}")
+    load_layouts()
     plugins.plugins("workbench.labelers", callable)
     names = ", ".join(f"{name} ({group})" for group, name in plugins.used) or "none"
     wrong = "; ".join(f"{name} ({group}): {why}" for (group, name), why in plugins.left_out.items())

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Container
-from importlib.metadata import entry_points
 from typing import Any
 
 # Group of entry points -> what its objects are.
@@ -28,6 +27,8 @@ def plugins(group: str, fits: Callable[[Any], object], taken: Container[str] = (
 
     fits: returns False, or raises, for an object of another kind. taken: names that the application uses itself.
     """
+    from importlib.metadata import entry_points  # takes a share of the start of the window
+
     found: dict[str, Any] = {}
     for point in sorted(entry_points(group=group), key=lambda point: point.name):
         try:

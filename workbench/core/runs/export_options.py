@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 from collections.abc import Iterable
 from dataclasses import dataclass
+from functools import cache
 
 from workbench.core.messages import Message
 from workbench.core.plugins import plugins
@@ -37,8 +38,7 @@ LAYOUTS: dict[str, Layout] = {
     "mlflow": Layout("mlflow_model:write_model", "MLmodel", "MLflow", "onnx"),
     "paddlex": Layout("paddle_deployment:write_deployment", "paddlex/", "PaddleSeg and PaddleX"),
 }
-LAYOUTS |= plugins("workbench.layouts", lambda plugin: isinstance(plugin, Layout), (*KINDS, LINE_FORMAT, *LAYOUTS))
-FORMATS = (*KINDS, LINE_FORMAT, *LAYOUTS)
+FORMATS = [*KINDS, LINE_FORMAT, *LAYOUTS]
 # Smallest and largest side of the images of a line model, in pixels.
 LINE_SIDES = (16, 8192)
 _LINE_PIXELS = 4096 * 4096  # all tiles of an image are in memory at once
@@ -48,6 +48,14 @@ WINDOW_FORMATS = ("onnx",)
 COMMAND_LINE_FORMATS = ("onnx", "paddle")
 # Default time to measure each engine.
 BENCHMARK_SECONDS = 8.0
+
+
+@cache
+def load_layouts() -> None:
+    """Add the layouts of plug-ins, once. The start of the window does not need them."""
+    found = plugins("workbench.layouts", lambda plugin: isinstance(plugin, Layout), FORMATS)
+    LAYOUTS.update(found)
+    FORMATS.extend(found)
 
 
 def engines_of(formats: Iterable[str]) -> list[str]:
@@ -81,6 +89,7 @@ class ExportOptions:
 
     def check(self) -> None:
         """Raise BadSettings if an option is invalid."""
+        load_layouts()
         for name in self.formats:
             if name not in FORMATS:
                 why = Message("export.unknown_format", names=", ".join(FORMATS))
@@ -153,6 +162,7 @@ def _parse_shape(text: str) -> tuple[int, int]:
 
 def add_export_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the options of an export to a parser, with the defaults of the command line."""
+    load_layouts()
     parser.add_argument(
         "--formats",
         type=split_names,

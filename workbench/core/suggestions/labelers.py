@@ -32,14 +32,16 @@ class Labeler:
         limits = {"thresholds": (0.5,) * len(own), "min_area": (0,) * len(own)}
         self.settings = ModelSettings(task="segmentation", name=name, classes=own, **limits)
 
-    def predict(self, image: np.ndarray, *, cancelled: Callable[[], bool] = lambda: False) -> Prediction:
+    def predict(
+        self, image: np.ndarray, *, name: str = "", cancelled: Callable[[], bool] = lambda: False
+    ) -> Prediction:
         """Return the regions of an image as stored; classes that the project lacks are left out. Raises ImageBroken."""
         mask = np.zeros(image.shape[:2], np.uint8)
         ids = {info.name: info.id for info in self.settings.classes}
         try:
-            for name, inside in self._label(image).items():
-                if name in ids:
-                    mask[np.asarray(inside, bool)] = ids[name]
+            for label, inside in self._label(image).items():
+                if label in ids:
+                    mask[np.asarray(inside, bool)] = ids[label]
         except Exception as error:  # of a program of somebody else
             raise ImageBroken(path=self.settings.name, why=f"{type(error).__name__}: {error}") from error
         scores = np.where(mask > 0, np.uint8(255), np.uint8(0))

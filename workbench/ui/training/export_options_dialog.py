@@ -23,7 +23,14 @@ from PySide6.QtWidgets import (
 
 from workbench.core.messages import stored_text
 from workbench.core.resources import LANGUAGES
-from workbench.core.runs.export_options import LAYOUTS, LINE_FORMAT, LINE_SIDES, ExportOptions, shape_fits
+from workbench.core.runs.export_options import (
+    LAYOUTS,
+    LINE_FORMAT,
+    LINE_SIDES,
+    ExportOptions,
+    load_layouts,
+    shape_fits,
+)
 from workbench.inference.engines.registry import KINDS, cannot_make
 from workbench.session.training.trainer_thread import language_of_window
 from workbench.ui.text import formatting, settings_texts
@@ -44,6 +51,7 @@ class ExportOptionsDialog(QDialog):
         self.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
         self.setWindowTitle(self.tr("Export model"))
         self.formats: dict[str, QCheckBox] = {}
+        load_layouts()
         content = QWidget()
         exact = [*(name for name, kind in KINDS.items() if not kind.reduced), LINE_FORMAT]
         reduced = self.tr("Reduced precision: smaller, often faster, slightly different results")
