@@ -76,7 +76,7 @@ def test_models_follow_the_area_but_not_during_a_training(project):
     assert load_settings(run.best / "model.json").areas == () and not project.file.inspection_areas
 
 
-def test_the_verb_counts_before_the_area_is_used(project, tmp_path, capsys):
+def test_the_verb_prints_the_count_before_the_area_is_used(project, tmp_path, capsys):
     project.close()
     area = {"width": 60, "height": 40, "polygons": [{"points": [list(p) for p in LEFT.polygons[0].points]}]}
     write_json(tmp_path / "area.json", area)
