@@ -7,8 +7,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from tests.inference.conftest import gray_settings, spotted
-from tests.inference.test_predictor import pixelwise
+from tests.inference.conftest import gray_settings, pixelwise, spotted
 from workbench.inference.inspection_area import AreaPolygon, InspectionArea, area_of
 from workbench.inference.model_settings import (
     ModelSettings,

@@ -16,15 +16,7 @@ from workbench.inference.model_settings import ClassSettings, ModelSettings, Set
 from workbench.inference.predictor import Prediction, PredictionCancelled, Predictor, apply_thresholds
 from workbench.inference.regions import drop_small, find_regions
 
-from .conftest import GRAY_BIAS, GRAY_WEIGHTS, gray_settings, spotted, write_onnx
-
-
-def pixelwise(batch: np.ndarray) -> np.ndarray:
-    """Engine whose probabilities depend on single pixels: softmax of a linear function of the first channel."""
-    gray = batch[:, :1]
-    logits = np.concatenate([np.zeros_like(gray), -12 * gray - 6, 12 * gray - 6], axis=1)
-    powers = np.exp(logits - logits.max(axis=1, keepdims=True))
-    return (powers / powers.sum(axis=1, keepdims=True)).astype(np.float32)
+from .conftest import GRAY_BIAS, GRAY_WEIGHTS, gray_settings, pixelwise, spotted, write_onnx
 
 
 def without_tiles(picture: np.ndarray) -> np.ndarray:

@@ -128,13 +128,13 @@ def test_defective_images_are_painted_one_after_the_other(wall, application, qtb
     for key in (G, B, G, B):
         press(wall, qtbot, key)
     qtbot.waitUntil(lambda: window.stage_bar.next.text() == "Label 2 images with defects")
-    assert wall.separation.paint.text() == "Paint 2 defective images"
+    qtbot.waitUntil(lambda: wall.separation.paint.text() == "Paint 2 defective images")
     QTest.mouseClick(wall.separation.paint, Qt.MouseButton.LeftButton)
     qtbot.waitUntil(lambda: session.key == "p01.png" and window.canvas.content.seen)
     assert not wall.isVisible() and window.side.isVisible()
     assert window.images.model.keys == ["p00.png", "p01.png", "p03.png"] or window.images.model.rowCount() == 2
     session.editor.paint_segment((10, 10), (30, 20), 4, 1)
-    QTest.keyClick(window.canvas, RETURN)
+    window.table["done_next"].trigger()
     qtbot.waitUntil(lambda: session.key == "p03.png")
     assert statuses(session) == {"00": "done", "01": "done", "02": "done", "03": "started"}
 
@@ -142,8 +142,10 @@ def test_defective_images_are_painted_one_after_the_other(wall, application, qtb
 def test_painted_images_are_no_good_images(wall, application, qtbot):
     session, window = application.services.session, application.window
     window.images.open("p00.png")
+    qtbot.waitUntil(lambda: window.canvas.content.seen)
     session.editor.paint_segment((10, 10), (30, 20), 4, 1)
     assert session.flush()
+    qtbot.waitUntil(lambda: wall.separation.counts.full_text.endswith("23"))
     window.images.separate()
     assert shown(wall) == "01"
     wall.show_current()

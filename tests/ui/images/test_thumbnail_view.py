@@ -228,7 +228,7 @@ def test_tools_are_hidden_beside_thumbnails(opened, pictures):
     pictures.toggle_thumbnails()
     window.evaluation_navigation.toggle()
     window.evaluation_navigation.leave()
-    assert pictures.browsing and window.tools.isHidden() and not window.header.isHidden()
+    assert pictures.browsing and window.tools.isHidden() and window.header.isHidden()
     pictures.open(opened.services.session.keys[1])
     assert window.tools.isVisible() and window.options.isVisible()
 

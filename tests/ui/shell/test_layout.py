@@ -77,7 +77,7 @@ def test_labeling_training_thumbnails_and_evaluation(opened):
 def test_every_tool_button_is_visible(opened):
     window = opened.window
     window.training.heading.setChecked(True)
-    window.resize(1280, 720)
+    window.resize(1280, 600)
     QCoreApplication.processEvents()
     rows = {button.y() for group in window.tools.groups for button in group}
     count = sum(map(len, window.tools.groups))
@@ -229,7 +229,7 @@ def test_names_of_the_tools_are_shown_in_a_single_column_only(opened, qtbot):
     assert all(button.width() >= button.sizeHint().width() for button in buttons)
     assert not any("(" in button.text() for button in buttons)  # the mnemonic of a Chinese name
     window.training.heading.setChecked(True)
-    window.resize(1440, 720)
+    window.resize(1440, 600)
     qtbot.waitUntil(lambda: tools.width() < wide)
     assert all(button.toolButtonStyle() == Qt.ToolButtonStyle.ToolButtonIconOnly for button in buttons)
     window.table["tool_names"].trigger()
