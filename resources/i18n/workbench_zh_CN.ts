@@ -12758,6 +12758,10 @@
         <translation>“{masks}”中的掩膜属于“{images}”中的图像。</translation>
     </message>
     <message>
+        <source>The masks in “{masks}” belong to the {suffix} images.</source>
+        <translation>“{masks}”中的掩膜属于 {suffix} 图像。</translation>
+    </message>
+    <message>
         <source>The values that no class list explains ({ids}) are classes of their own.</source>
         <translation>类别列表中没有说明的值（{ids}）各成为一个类别。</translation>
     </message>
