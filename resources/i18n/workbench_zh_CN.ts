@@ -2039,6 +2039,10 @@
         <translation>{images}。点击查看。</translation>
     </message>
     <message>
+        <source>No such images at this operating point</source>
+        <translation>此工作点没有这类图片</translation>
+    </message>
+    <message>
         <source>Without a verdict rule an image with a region is NG.</source>
         <translation>没有判定规则时，有区域的图片判定为 NG。</translation>
     </message>
@@ -2624,6 +2628,10 @@
     <message>
         <source>No listed image is unreadable.</source>
         <translation>列表中没有无法读取的图片。</translation>
+    </message>
+    <message>
+        <source>No such image is listed.</source>
+        <translation>列表中没有这样的图片。</translation>
     </message>
     <message>
         <source>{n} images</source>
