@@ -5483,8 +5483,8 @@
         <translation>此项目的图片所在的文件夹，以及已移除的图片</translation>
     </message>
     <message>
-        <source>Remove inspection &amp;area</source>
-        <translation>移除检测区域(&amp;A)</translation>
+        <source>Remo&amp;ve inspection area</source>
+        <translation>移除检测区域(&amp;V)</translation>
     </message>
     <message>
         <source>This image has no inspection area</source>
@@ -12748,6 +12748,10 @@
     <message>
         <source>The masks in “{masks}” belong to the images in “{images}”.</source>
         <translation>“{masks}”中的掩膜属于“{images}”中的图像。</translation>
+    </message>
+    <message>
+        <source>The masks in “{masks}” belong to the {suffix} images.</source>
+        <translation>“{masks}”中的掩膜属于 {suffix} 图像。</translation>
     </message>
     <message>
         <source>The values that no class list explains ({ids}) are classes of their own.</source>
