@@ -47,8 +47,8 @@ from workbench.core.runs.run import Run
 ROOT = Path(__file__).resolve().parents[1]
 # Views in the guide. Pages show a picture as `NAME.webp`.
 GUIDE_VIEWS = (
-    *("new_project", "labeling", "spots", "contact_sheet", "class_merge", "suggestions", "live_training"),
-    *("evaluation", "evaluation_lighting", "evaluation_of_verdicts", "comparison"),
+    *("new_project", "labeling", "spots", "contact_sheet", "suggestions", "finished_training"),
+    *("evaluation", "evaluation_lighting"),
     *("export_options", "export_report", "folder_results", "palette"),
 )
 GUIDE_BYTES, ANIMATION_BYTES = 4 << 20, 2 << 20  # largest size of all pictures of the guide, and of the animation
@@ -229,9 +229,10 @@ def main() -> int:
             for theme, language, size in itertools.product(themes, languages, sizes):
                 sheet(options.out / f"{theme}-{language}-{size}")
     if options.guide:
-        notebook = notebook_picture(ROOT / "resources" / "guide")
-        for language in languages:
-            (ROOT / "resources" / "guide" / language / "prediction.webp").write_bytes(notebook)
+        if "en" in languages:
+            notebook = notebook_picture(ROOT / "resources" / "guide")
+            for page in (ROOT / "resources" / "guide").glob("*/python.md"):
+                page.with_name("prediction.webp").write_bytes(notebook)
         sizes_of = [
             guide_pictures(options.out / f"{themes[0]}-{language}-{sizes[0]}", ROOT / "resources" / "guide" / language)
             for language in languages

@@ -205,3 +205,17 @@ def test_both_readmes_have_the_same_commands():
         for path in READMES.values()
     ]
     assert blocks[0] == blocks[1]
+
+
+def test_images_of_the_guide_are_shown_and_small():
+    """`python packaging/screenshots.py` makes them; pages in both languages show the same ones at the same places."""
+    files = {path for language in READMES for path in (GUIDE / language).glob("*.webp")}
+    shown = {path.parent / target for _, path in PAGES for target in targets(path.read_text("utf-8"))}
+    assert files <= shown and sum(path.stat().st_size for path in files) <= 4 << 20
+    assert (ROOT / "resources" / "stroke.webp").stat().st_size <= 2 << 20
+    for _, page in PAGES:
+        image = re.compile(r"\]\((\w+\.webp)\)")
+        texts = [(GUIDE / language / page.name).read_text("utf-8") for language in READMES]
+        assert len({tuple(image.findall(text)) for text in texts}) == 1, page.name
+    steps = (GUIDE / "en" / "first-project.md").read_text("utf-8").split("\n## ")[2:]
+    assert all("webp" in step for step in steps) and len(steps) == 5

@@ -115,6 +115,7 @@ def test_images_fit_into_the_page(guide):
     guide.open_page("first-project.md")
     document = guide.browser.document()
     names = [name for _, name in images_of(document)]
+    assert len(names) >= 5
     for name in names:
         image = document.resource(QTextDocument.ResourceType.ImageResource, QUrl(name))
         assert 400 < image.width() <= guide.browser.viewport().width()

@@ -212,12 +212,12 @@ class PredictFolderDialog(JobDialog):
         self._sorted = QSortFilterProxyModel(self, sortRole=Qt.ItemDataRole.UserRole)
         self._sorted.setSourceModel(self.results)
         self.table.setModel(self._sorted)
-        show_as_rows(self.table, self.tr("Results"), stretch=1)
+        show_as_rows(self.table, self.tr("Results"), stretch=0)
         header = self.table.horizontalHeader()
         header.setSortIndicatorClearable(True)
         header.setSortIndicator(-1, Qt.SortOrder.DescendingOrder)
         self.table.setSortingEnabled(True)  # a click on a column sorts, a third one shows the order of prediction again
-        for section, width in ((0, 150), (2, 90), (3, 80), (4, 90), (5, 86)):
+        for section, width in ((1, 80), (2, 90), (3, 80), (4, 90), (5, 86)):
             header.resizeSection(section, max(width, header.sectionSizeHint(section)))
         self.table.activated.connect(self._open)
         self.table.selectionModel().currentRowChanged.connect(self._preview)
@@ -225,7 +225,7 @@ class PredictFolderDialog(JobDialog):
         splitter = QSplitter(Qt.Orientation.Horizontal)
         splitter.addWidget(self.table)
         splitter.addWidget(self.preview)
-        splitter.setSizes([560, 320])
+        splitter.setSizes([620, 260])
         splitter.setChildrenCollapsible(False)
         return splitter
 
