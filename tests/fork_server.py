@@ -26,13 +26,17 @@ SHORT_END = "WORKBENCH_TEST_SHORT_END"
 class IdleThreads(importlib.abc.MetaPathFinder):
     """Finder that changes ONNX Runtime when it is imported: its threads do not wait for further work in a busy loop.
 
-    They would use a third of the processors in tests of inference, of which several run at once.
+    They would use a third of the processors in tests of inference, of which several run at once. lazy: ONNX Runtime is
+    imported when it is used first, because it starts a thread then, after which no process can be forked.
     """
 
+    def __init__(self, *, lazy: bool) -> None:
+        self._lazy = lazy
+
     @classmethod
-    def install(cls) -> None:
+    def install(cls, *, lazy: bool = False) -> None:
         if "onnxruntime" not in sys.modules and not any(isinstance(finder, cls) for finder in sys.meta_path):
-            sys.meta_path.insert(0, cls())
+            sys.meta_path.insert(0, cls(lazy=lazy))
 
     def find_spec(self, fullname: str, path: Any = None, target: Any = None) -> importlib.machinery.ModuleSpec | None:
         if fullname != "onnxruntime":
@@ -47,6 +51,8 @@ class IdleThreads(importlib.abc.MetaPathFinder):
                 _disable_busy_loops(module)
 
             spec.loader.exec_module = execute_and_change
+            if self._lazy:
+                spec.loader = importlib.util.LazyLoader(spec.loader)
         return spec
 
 
@@ -74,7 +80,7 @@ def receive(connection: socket.socket, count: int) -> bytes:
 
 def serve(connection: socket.socket, imports: Sequence[str]) -> Callable[[], None] | None:
     """Fork a process for each request until the connection ends. Return the work of a forked process, else None."""
-    IdleThreads.install()
+    IdleThreads.install(lazy=True)
     for name in imports:
         with contextlib.suppress(ImportError):  # of an optional library; a program that needs it reports that
             __import__(name)

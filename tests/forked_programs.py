@@ -100,7 +100,12 @@ class ForkServer:
                 pass_fds=[theirs.fileno()],
                 cwd=ROOT,
             )
-        if receive(self._socket, 1) != b"1":
+        try:
+            ready = receive(self._socket, 1)
+        except ConnectionError:
+            ready = b""
+        if ready != b"1":
+            self.close()
             raise ConnectionError
 
     def fork(self, request: dict[str, Any], streams: tuple[int, int, int]) -> int:

@@ -99,6 +99,14 @@ def test_program_with_another_environment_is_a_new_process(programs):
     assert subprocess.run([sys.executable, "-c", "pass"]).returncode == 0 and programs.forked == 2
 
 
+def test_programs_of_the_workbench_are_forked(forked_programs):
+    """No library that they import starts a thread; otherwise each test would import all libraries again."""
+    for module, environment in forked_programs._environments.items():
+        before = forked_programs.forked
+        done = subprocess.run([sys.executable, "-m", module, "--help"], env=environment, capture_output=True, text=True)
+        assert done.returncode == 0 and forked_programs.forked == before + 1, done.stderr
+
+
 def test_new_processes_replace_a_server_that_has_ended(programs):
     command = [sys.executable, "-P", "-m", MODULE, "exit", "3"]
     options = {"env": {**os.environ, "PYTHONUTF8": "1"}, "stdout": subprocess.DEVNULL}

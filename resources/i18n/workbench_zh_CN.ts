@@ -2039,6 +2039,10 @@
         <translation>{images}。点击查看。</translation>
     </message>
     <message>
+        <source>No such images at this operating point</source>
+        <translation>此工作点没有这类图片</translation>
+    </message>
+    <message>
         <source>Without a verdict rule an image with a region is NG.</source>
         <translation>没有判定规则时，有区域的图片判定为 NG。</translation>
     </message>
@@ -2624,6 +2628,10 @@
     <message>
         <source>No listed image is unreadable.</source>
         <translation>列表中没有无法读取的图片。</translation>
+    </message>
+    <message>
+        <source>No such image is listed.</source>
+        <translation>列表中没有这样的图片。</translation>
     </message>
     <message>
         <source>{n} images</source>
@@ -5483,8 +5491,8 @@
         <translation>此项目的图片所在的文件夹，以及已移除的图片</translation>
     </message>
     <message>
-        <source>Remove inspection &amp;area</source>
-        <translation>移除检测区域(&amp;A)</translation>
+        <source>Remo&amp;ve inspection area</source>
+        <translation>移除检测区域(&amp;V)</translation>
     </message>
     <message>
         <source>This image has no inspection area</source>
@@ -12748,6 +12756,10 @@
     <message>
         <source>The masks in “{masks}” belong to the images in “{images}”.</source>
         <translation>“{masks}”中的掩膜属于“{images}”中的图像。</translation>
+    </message>
+    <message>
+        <source>The masks in “{masks}” belong to the {suffix} images.</source>
+        <translation>“{masks}”中的掩膜属于 {suffix} 图像。</translation>
     </message>
     <message>
         <source>The values that no class list explains ({ids}) are classes of their own.</source>

@@ -84,8 +84,8 @@ def test_help_lists_the_keys(verb, capsys, monkeypatch):
 
 
 def test_evaluate(tmp_path, capsys):
-    """Keys with _interval, _counted and _mean are described beside those that they belong to."""
-    beside = ("_interval", "_interval_why", "_counted", "_mean")
+    """Keys with _interval, _counted, _why and _mean are described beside those that they belong to."""
+    beside = ("_interval", "_why", "_counted", "_mean")
     documented, found = set(JSON_KEYS["evaluate"][""]), set()
     for make, folder in ((make_mask_project, "masks"), (make_verdict_project, "verdicts")):
         found |= keys(capsys, "evaluate", make(tmp_path / folder).project_root)

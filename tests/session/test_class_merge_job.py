@@ -33,7 +33,7 @@ def mixed(opened, qtbot):
 
 def masks(project) -> dict[str, bytes]:
     folder = project.root / "masks"
-    return {str(path.relative_to(folder)): path.read_bytes() for path in sorted(folder.rglob("*.png"))}
+    return {path.relative_to(folder).as_posix(): path.read_bytes() for path in sorted(folder.rglob("*.png"))}
 
 
 def run(session, qtbot, order, *values):

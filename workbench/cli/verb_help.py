@@ -25,8 +25,8 @@ EXAMPLES: Mapping[str, tuple[str, str]] = {
     "pack": ("pack my-project my-project.zip", "pack my-project images.zip --no-runs"),
     "unpack": ("unpack my-project.zip", "unpack my-project.zip projects"),
     "train": ("train my-project --model unet --minutes 5", "train my-project --model unet --from last --plan"),
-    "use": ("use my-project", "use my-project best"),
     "area": ("area my-project", "area my-project --set area.json --folder lot1"),
+    "use": ("use my-project", "use my-project best"),
     "adopt": (
         "adopt network.onnx --project my-project --classes scratch,pit",
         "adopt network.onnx --project my-project --output sigmoid --white 255",

@@ -288,11 +288,11 @@ class Predictor:
         regions, left_out = select_regions(measured, self.settings, most_regions)
         table = verdict_table(mask, scores, measured, self.settings)
         verdict = image_verdict(table, self.settings)
-        name, reason = (None, None) if verdict is None else (verdict.name, verdict.reason)
+        given, reason = (None, None) if verdict is None else (verdict.name, verdict.reason)
         if withheld:
-            name, reason = UNSURE, None
+            given, reason = UNSURE, None
         took = _milliseconds_since(started)
-        return Prediction(mask, scores, regions, name, None, took, class_scores, None, left_out, table, reason, found)
+        return Prediction(mask, scores, regions, given, None, took, class_scores, None, left_out, table, reason, found)
 
     def _inside(self, image: ImageArray, name: str, crop: tuple[int, int, int, int] | None = None) -> np.ndarray | None:
         """Return the pixels in which is inspected, bool (H,W), None for all. Arguments: as of `predict`."""

@@ -45,6 +45,7 @@ from workbench.ui.widgets.theme import ThemeManager
 Shown = Iterable[tuple[str, str]]  # words and text
 Rows = set[tuple[Any, ...]]
 WHEN = datetime(2026, 11, 23, 9, 30)
+HEADLINES = ("recall", "recall_right_class", "false_alarms", "dice")
 SIZES = ((0, 30), (30, 900), (900, None))  # areas of defects in pixels
 
 
@@ -164,10 +165,10 @@ def qt_cells(table: ClassTable) -> list[list[str]]:
 def page_cells(evaluation: SplitEvaluation, theme: ThemeManager) -> Shown:
     figures = evaluation.figures
     if evaluation.dataset.model == "unet":
-        headline, table = HeadlineMetrics(), ClassTable()
+        headline, table = HeadlineMetrics(*HEADLINES), ClassTable()
         headline.show_figures(figures, None)
         yield from ((metric.caption.text(), metric.number.text()) for metric in headline.metrics.values())
-        table.show_figures(figures, {id: (name, "#ff0000") for id, name in figures.classes.items()}, None)
+        table.show_figures(figures, {id: (name, "#ff0000") for id, name in figures.classes.items()}, None, masks=True)
         yield from table_cells(figures, [qt_cells(table)[: 1 + len(figures.classes) + 2]])  # without sizes of defects
         return
     matrix = ConfusionTable(theme)
@@ -273,7 +274,7 @@ def test_what_is_not_measured_has_its_reason_everywhere(tmp_path, qapp):
     html, printed = to_html(document), summary(mask_report(figures))
     assert "Not measured" in html and "– (no good images)" in html and "– (no labels)" in html
     assert "False alarms per image – (no good images)" in printed and "Dice, any defect 0" in printed
-    headline = HeadlineMetrics()
+    headline = HeadlineMetrics("false_alarms")
     headline.show_figures(figures, None)
     metric = headline.metrics["false_alarms"]
     assert (metric.number.text(), metric.detail.text()) == ("Not measured", "no good images")
@@ -290,7 +291,7 @@ def test_sizes_of_defects_have_the_same_words(tmp_path, qapp):
     lines = [line for block in metric_tables.tables(evaluation) if isinstance(block, Table) for line in block.rows]
     report = {str(line[0]).partition(": ")[2]: line[1].text for line in lines if ": " in str(line[0])}
     table = ClassTable()
-    table.show_figures(figures, {id: (name, "#ff0000") for id, name in figures.classes.items()}, None)
+    table.show_figures(figures, {id: (name, "#ff0000") for id, name in figures.classes.items()}, None, masks=True)
     page = {line[0]: line[1] for line in qt_cells(table)}
     for of, row in zip(SIZES, rows):
         words = str(metric_tables.size_range(of, None))

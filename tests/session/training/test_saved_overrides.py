@@ -154,7 +154,7 @@ def states(reader: PreviewReader, qtbot, *events: Preview) -> list[str]:
 def test_maturity_follows_the_training(reader, run, qtbot):
     nothing, all_of_it, little = np.zeros(SIZE, np.uint8), np.ones(SIZE, np.uint8), box(6, 6)
     events = [write_preview(run, step, mask) for step, mask in enumerate((all_of_it, nothing, little, nothing), 1)]
-    assert states(reader, qtbot, *events) == ["everything", "nothing", "mature", "mature"]
+    assert states(reader, qtbot, *events) == ["everything", "nothing", "unmeasured", "mature"]
     assert reader.maturity("a.png").facts.regions == 0 and reader.maturity("a.png", 3).facts.regions == 1
     assert reader.maturity("unknown.png") is None and reader.maturity("a.png", 99) is None
     other = write_preview(run, 4, nothing, "other.png")  # of a model that has been mature

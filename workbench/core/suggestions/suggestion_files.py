@@ -266,7 +266,10 @@ def _predict_image(
     image = image_files.read(project.image_path(key))
     size = (image.shape[1], image.shape[0])
     labels = annotation.load_mask(project, key, size)
-    result = predictor.predict(image, name=key, cancelled=cancelled)
+    if isinstance(predictor, Predictor):
+        result = predictor.predict(image, name=key, cancelled=cancelled)
+    else:
+        result = predictor.predict(image, cancelled=cancelled)
     assert result.mask is not None
     own_model = model.folder.resolve().is_relative_to(project.root.resolve())
     table = class_table(project.classes, result.regions, own=own_model)

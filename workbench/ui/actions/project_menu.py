@@ -193,7 +193,7 @@ class ProjectMenu(MenuTable):
             ),
             Command(
                 "remove_area",
-                self.tr("Remove inspection &area"),
+                self.tr("Remo&ve inspection area"),
                 lambda c: c.session.areas.remove(c.session.key),
                 needs=WRITABLE
                 + IMAGE

@@ -11,6 +11,7 @@ from workbench.core.text_patterns import fill
 from workbench.inference.verdict_rule import BAD, GOOD, UNSURE
 from workbench.ui.evaluation.headline_metrics import HeadlineMetric
 from workbench.ui.text import evaluation_texts, formatting
+from workbench.ui.widgets.text_labels import set_disabled_reason
 
 _VERDICTS = (GOOD, UNSURE, BAD)
 
@@ -74,11 +75,11 @@ class ImageConfusionPanel(QWidget):
         for (defective, verdict), button in self.cells.items():
             count = len(confusion.cells.get((defective, verdict), ()))
             button.setText(formatting.number(count))
-            button.setEnabled(count > 0)
             pattern = self.tr("{n} defective {n:image|images}") if defective else self.tr("{n} good {n:image|images}")
             name = f"{fill(pattern, n=count)}: {self._heads[verdict].text()}"
             button.setAccessibleName(name)
             button.setToolTip(self.tr("{images}. Click to see them.").format(images=name) if count else name)
+            set_disabled_reason(button, "" if count else self.tr("No such images at this operating point"))
             button.setVisible(verdict != UNSURE or unsure)
         self._heads[UNSURE].setVisible(unsure)
         self.note.setText(self.tr("Without a verdict rule an image with a region is NG."))

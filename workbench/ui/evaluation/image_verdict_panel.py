@@ -148,6 +148,7 @@ class ImageVerdictPanel(QWidget):
         self.unsure.setSpecialValueText(self.tr("Off"))
         self.unsure.setAccessibleName(self.unsure_label.text())
         self.unsure_label.setObjectName("muted")
+        self.unsure_label.setWordWrap(True)
         self.unsure.setToolTip(
             self.tr("Images that are not rejected, but have an anomaly score above this, are left to a person")
         )

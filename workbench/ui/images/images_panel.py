@@ -257,7 +257,7 @@ class ImagesPanel(QWidget):
             "open": self.tr("No listed image is left to mark as done."),
             "unlabeled": self.tr("No listed image is left to label."),
             "broken": self.tr("No listed image is unreadable."),
-        }[state]
+        }.get(state, self.tr("No such image is listed."))
         self.stopped.emit(reason, self.model.count_where(state))
 
     def open(self, key: str) -> None:

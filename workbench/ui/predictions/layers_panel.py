@@ -42,6 +42,7 @@ class PredictionDisplay(QWidget):
         self._add_modes()
         self._add_steps()
         self._add_thresholds()
+        self._add_exact()
         overlay.changed.connect(self._refresh)
         self._refresh()
 
@@ -71,12 +72,6 @@ class PredictionDisplay(QWidget):
         self._grid.addWidget(self.modes, 0, 1, 1, 2)
         self.immature = QLabel(wordWrap=True, objectName="muted")
         self._grid.addWidget(self.immature, 1, 0, 1, 3)
-        self.exact = QCheckBox(self.tr("Exact pixels"), checked=self._style.exact)
-        self.exact.setToolTip(
-            self.tr("Outlines follow the pixels of the mask. Otherwise they are smoothed, on the screen only.")
-        )
-        self.exact.toggled.connect(self._set_exact)
-        self._grid.addWidget(self.exact, 5, 0, 1, 3)
 
     def _add_steps(self) -> None:
         self.step_name = QLabel(objectName="muted")
@@ -111,6 +106,14 @@ class PredictionDisplay(QWidget):
         self._grid.addWidget(self.name, 4, 0)
         self._grid.addWidget(self.threshold, 4, 1)
         self._grid.addWidget(self.value, 4, 2)
+
+    def _add_exact(self) -> None:
+        self.exact = QCheckBox(self.tr("Exact pixels"), checked=self._style.exact)
+        self.exact.setToolTip(
+            self.tr("Outlines follow the pixels of the mask. Otherwise they are smoothed, on the screen only.")
+        )
+        self.exact.toggled.connect(self._set_exact)
+        self._grid.addWidget(self.exact, 5, 0, 1, 3)
 
     # --- actions ---------------------------------------------------------------------------------
 

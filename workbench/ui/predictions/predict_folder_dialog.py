@@ -225,7 +225,7 @@ class PredictFolderDialog(JobDialog):
         splitter = QSplitter(Qt.Orientation.Horizontal)
         splitter.addWidget(self.table)
         splitter.addWidget(self.preview)
-        splitter.setSizes([560, 320])
+        splitter.setSizes([620, 260])
         splitter.setChildrenCollapsible(False)
         return splitter
 

@@ -165,7 +165,6 @@ def _table(titles: list[str], name: str) -> QTableWidget:
     table.setSelectionMode(QAbstractItemView.SelectionMode.SingleSelection)
     table.verticalHeader().setDefaultSectionSize(26)
     header = table.horizontalHeader()
-    header.setDefaultAlignment(Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter)
     table.horizontalHeaderItem(_NUMBERS).setTextAlignment(_RIGHT)
     header.resizeSection(0, 170)
     header.resizeSection(2, 120)

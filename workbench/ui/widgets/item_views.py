@@ -46,6 +46,7 @@ def _show_plain(table: QTableView, style: str, name: str) -> None:
     table.setCornerButtonEnabled(False)
     table.verticalHeader().hide()
     table.horizontalHeader().setHighlightSections(False)
+    table.horizontalHeader().setDefaultAlignment(Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter)
 
 
 def state_color(option: QStyleOptionViewItem, idle: str = "") -> str:

@@ -195,6 +195,14 @@ def test_sizes_decide_between_images_of_one_name(project, folder):
     assert np.array_equal(annotation.load_mask(project, "cam2/1.png") > 0, region(20, size=(80, 40)) > 0)
 
 
+def test_images_of_one_name_are_named_by_their_suffixes_in_the_question(project, folder):
+    for suffix in (".jpg", ".png"):
+        photo(folder / f"1{suffix}")
+    save(folder / "masks" / "1.png", region(9))
+    texts = {choice.rule: choice.text for choice in import_labels(project, folder).pairings}
+    assert texts == {f"masks={end}": f"The masks in “masks” belong to the {end} images." for end in (".jpg", ".png")}
+
+
 def test_masks_of_two_versions_are_a_question(project, folder):
     lefts = write(folder, [(f"images/{n}.png", f"masks/{n}.png") for n in (1, 2)])
     for number in (1, 2):

@@ -19,6 +19,11 @@ def draw(driver, left: int, top: int, right: int, bottom: int, keys=Qt.KeyboardM
     driver.key(K.Key_Return)
 
 
+def shown(driver, x: int, y: int) -> int:
+    """Return the lightness of a point of the image on the screen."""
+    return driver.canvas.grab().toImage().pixelColor(driver.pixel(x, y)).lightness()
+
+
 def stored(driver):
     return read_project_file(driver.session.project.root).inspection_areas
 
@@ -26,12 +31,14 @@ def stored(driver):
 def test_polygons_become_the_area_and_each_is_one_step(driver):
     driver.open("a.png")
     height, width = driver.session.image.shape[:2]
+    before = shown(driver, 4, 60), shown(driver, 30, 75)
     draw(driver, 10, 10, width - 10, height - 10)
     driver.qtbot.waitUntil(lambda: len(stored(driver)) == 1)
     draw(driver, 20, 20, 40, 40, keys=CTRL)
     driver.qtbot.waitUntil(lambda: len(stored(driver)[0].polygons) == 2)
     inside = stored(driver)[0].inside((height, width))
     assert inside[15, 15] and not inside[30, 30] and not inside[5, 5] and not driver.session.mask.any()
+    assert shown(driver, 4, 60) < before[0] and shown(driver, 30, 75) == before[1]
     path = driver.canvas.area_outline.path
     assert path.contains(path.boundingRect().center()) == bool(inside[height // 2, width // 2])
     driver.session.undo()

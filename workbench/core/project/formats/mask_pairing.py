@@ -296,7 +296,10 @@ class _Engine:
         result.copies += [mask for mask in left if mask not in result.open]  # another mask was chosen for the image
         for rule, pairs in answers.items() if result.open else ():
             folder, _, target = rule.rpartition("=")
-            by_folder = Message("import.pair_folder", masks=folder, images=target)
+            masks_of, images_of = (self._tree.root.name if one == "." else one for one in (folder, target))
+            by_folder = Message("import.pair_folder", masks=masks_of, images=images_of)
+            if target in IMAGE_SUFFIXES:
+                by_folder = Message("import.pair_suffix", masks=masks_of, suffix=target)
             examples: Examples = [(path(image), path(mask)) for mask, image in pairs.items() if mask in result.open]
             if examples:
                 result.choices.append(_choice(rule, by_folder if folder else Message("import.pair_order"), examples))

@@ -42,6 +42,8 @@ class InspectionTool(PolygonTool):
 class AreaOutline(QObject, Interactor):
     """Outline of the inspection area of the open image. What lies outside is darkened a little."""
 
+    bounded = False
+
     def __init__(self, session: Session, view: ViewState, renderer: SceneRenderer, parent: QObject) -> None:
         super().__init__(parent)
         self._session, self._view = session, view

@@ -212,6 +212,7 @@ TOOLS: dict[str, ToolSpec] = {
                 "tools", "Click the corners, Enter adds the polygon to the area; begun with Ctrl, it is excluded"
             ),
             ("folder_only",),
+            keys="Shift+A",
             menu="outlines",
             button="boxes",
         ),
