@@ -14,6 +14,7 @@ from workbench.ui.text import evaluation_texts, formatting
 from workbench.ui.widgets.text_labels import set_disabled_reason
 
 _VERDICTS = (GOOD, UNSURE, BAD)
+_CELL = 40  # px, least width of a cell: three fit into the panel
 
 
 class ImageConfusionPanel(QWidget):
@@ -54,6 +55,7 @@ class ImageConfusionPanel(QWidget):
                 right = verdict == (BAD if defective else GOOD)
                 name = "cellUnsure" if verdict == UNSURE else "cellRight" if right else "cellWrong"
                 button = self.cells[defective, verdict] = QPushButton("–", objectName=name, checkable=True)
+                button.setMinimumWidth(_CELL)
                 button.clicked.connect(lambda _=False, cell=(defective, verdict): self.cell_chosen.emit(*cell))
                 group.addButton(button)
                 grid.addWidget(button, row, column)
