@@ -9,7 +9,7 @@ import numpy as np
 from PySide6.QtCore import QPoint, QPointF, Qt, QTimer
 from PySide6.QtGui import QInputMethodEvent
 from PySide6.QtTest import QTest
-from PySide6.QtWidgets import QApplication, QFileDialog, QLineEdit, QMenu, QToolButton, QWidget
+from PySide6.QtWidgets import QApplication, QFileDialog, QLineEdit, QMenu, QScrollArea, QToolButton, QWidget
 
 from tests.ui.file_drops import drop
 from workbench.ui.training.train_controls import ClickGuard
@@ -43,6 +43,7 @@ class UserInput:
         """Click on a widget, by default in its middle. It has to be enabled, and nothing may cover it there.
 
         A person is never as fast as the pause in which a `ClickGuard` discards clicks; a test on a fast machine is.
+        The person scrolls to a widget that is out of view.
         """
         window = widget.window()
 
@@ -50,6 +51,7 @@ class UserInput:
             return widget.mapTo(window, widget.rect().center() if position is None else position)
 
         def reachable() -> bool:
+            self._scroll_to(widget)  # the contents of the area may still grow
             place = where()
             top = window.childAt(place) or window
             if any(guard.timer.isActive() for guard in window.findChildren(ClickGuard)):
@@ -62,6 +64,14 @@ class UserInput:
         self.inputs.clicks += 1
         QTest.mouseClick(top, LEFT, PLAIN, where() - top.mapTo(window, QPoint()))
         self.activate()
+
+    @staticmethod
+    def _scroll_to(widget: QWidget) -> None:
+        area = widget.parentWidget()
+        while area is not None and not isinstance(area, QScrollArea):
+            area = area.parentWidget()
+        if area is not None:
+            area.ensureWidgetVisible(widget, 0, 0)
 
     def choose(self, command: str) -> None:
         """Click through the menu bar to a command."""
