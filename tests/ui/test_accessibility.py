@@ -29,6 +29,7 @@ from workbench.core.runs.export_options import ExportOptions
 from workbench.session.error_log import ErrorReport
 from workbench.ui.actions.shortcut_changes import ShortcutsDialog
 from workbench.ui.check.check_dialog import CheckDialog, ReportDialog
+from workbench.ui.check.part_rule_dialog import PartRuleDialog
 from workbench.ui.check.statistics_dialog import StatisticsDialog
 from workbench.ui.dialogs.preferences_dialog import PreferencesDialog
 from workbench.ui.evaluation.comparison_dialog import ComparisonDialog
@@ -76,6 +77,7 @@ def factories(application, folder: Path) -> dict[type[QDialog], Callable[[], QDi
     return {
         ShortcutsDialog: lambda: ShortcutsDialog(window.table, window),
         CheckDialog: lambda: shown(reports.check, CheckDialog),
+        PartRuleDialog: lambda: PartRuleDialog(session, window),
         StatisticsDialog: lambda: shown(reports.statistics, StatisticsDialog),
         ComparisonDialog: lambda: ComparisonDialog(services, style, window.evaluation.reports, window),
         PartPlanDialog: lambda: PartPlanDialog(session, window),
