@@ -38,7 +38,7 @@ def closed_pipe():
 def end_of(command, *closed):
     """Return the exit status and the output of the streams that are not in `closed`."""
     streams = {name: closed_pipe() if name in closed else subprocess.PIPE for name in ("stdout", "stderr")}
-    environment = {**os.environ, "PYTHONPATH": str(ROOT), "PYTHONUTF8": "1"}
+    environment = {**os.environ, "PYTHONPATH": str(ROOT), "PYTHONUTF8": "1", "PYTHONUNBUFFERED": ""}
     done = subprocess.Popen(
         [sys.executable, *map(str, command)], stdin=subprocess.DEVNULL, text=True, env=environment, **streams
     )

@@ -419,3 +419,12 @@ def gpu_training(simulated_gpu, project, monkeypatch, short_end):
 
     gpu_run = types.SimpleNamespace(run=run, train=train, scale=2.0**36, fits=2, side=1000, emptied=simulated_gpu)
     return gpu_run
+
+
+def paint_second_class(project: Project) -> None:
+    """Add the class "dent" and paint it on an image: a class that is painted nowhere is not trained."""
+    project.add_class("dent")
+    key = project.images()[0]
+    mask = annotation.load_mask(project, key)
+    mask[:6, :6] = project.classes[1].id
+    annotation.save_mask(project, key, mask)

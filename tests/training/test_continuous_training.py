@@ -7,7 +7,7 @@ import shutil
 import numpy as np
 
 from tests.conftest import scratched
-from tests.training.conftest import make_run
+from tests.training.conftest import make_run, paint_second_class
 from workbench.core.project import annotation
 from workbench.core.project.annotation import Note
 from workbench.core.project.project import Project
@@ -212,7 +212,7 @@ def test_a_finished_run_is_continued_with_later_labels(trained, labeled_project,
 
 
 def test_next_images_are_predicted_ahead(labeled_project, child):
-    labeled_project.add_class("dent")
+    paint_second_class(labeled_project)
     run = make_run(labeled_project, **QUICK)
     keys = [item.key for item in run.dataset().items[:3]]
     trainer = child("train", run.root)

@@ -8,7 +8,7 @@ import pytest
 from tests.conftest import scratched
 from tests.core.evaluation.gray_network import Gray
 from tests.inference.conftest import gray_settings
-from tests.training.conftest import make_run
+from tests.training.conftest import make_run, paint_second_class
 from workbench.core.project import annotation
 from workbench.core.runs.events import decode, encode
 from workbench.inference.io.image_io import write_png
@@ -24,7 +24,7 @@ CLASSES = (ClassSettings(1, "scratch", "#ff0000"), ClassSettings(2, "dent", "#00
 @pytest.mark.parametrize("count", [1, 2])
 def test_preview_survives_a_round_trip(labeled_project, side, count):
     if count == 2:
-        labeled_project.add_class("dent")
+        paint_second_class(labeled_project)
     image, mask = scratched(np.random.default_rng(4), side, side - 20, defects=5)
     mask[: side // 2] = 0  # the lower half has the labels and is predicted
     write_png(labeled_project.image_path("大.png"), image)

@@ -31,12 +31,13 @@ class LabelCounts:
     with_defects: int = 0
     done: int = 0
     to_paint: int = 0  # marked as defective, and not painted yet
+    decided: int = 0  # painted, marked as defective, or done
     verdicts: Counter[str] = field(default_factory=Counter)
     _known: dict[str, tuple[bool, bool, bool, bool, str | None]] = field(default_factory=dict)
 
     def replace(self, rows: Iterable[ImageRow]) -> None:
         """Count these rows only."""
-        self.examples = self.with_defects = self.done = self.to_paint = 0
+        self.examples = self.with_defects = self.done = self.to_paint = self.decided = 0
         self.verdicts.clear()
         self._known.clear()
         self.update(rows)
@@ -70,6 +71,7 @@ class LabelCounts:
         self.with_defects += sign * facts[1]
         self.done += sign * facts[2]
         self.to_paint += sign * facts[3]
+        self.decided += sign * any(facts[1:4])
         if facts[4]:
             self.verdicts[facts[4]] += sign
 

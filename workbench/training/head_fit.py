@@ -5,17 +5,15 @@ from __future__ import annotations
 import contextlib
 
 import numpy as np
-import onnxruntime
 import paddle
 
 from workbench.core.logistic_regression import CrossFit, cross_fit
 from workbench.core.messages import Message
 from workbench.core.problems import Problem
 from workbench.core.runs.events import Progress
+from workbench.core.runs.onnx_files import frozen_session
 from workbench.core.runs.training_settings import TrainingSettings
 from workbench.inference.cpu_environment import cores
-from workbench.inference.engines.onnx_engine import session_options
-from workbench.inference.model_settings import EngineOptions
 from workbench.inference.text_safety import natural_key
 from workbench.inference.tiles import normalize
 from workbench.training.lite0_encoder import Lite0Classifier
@@ -54,9 +52,7 @@ def _features(context: TrainingContext, net: Lite0Classifier) -> tuple[np.ndarra
 
     Each image is followed by variations of it with the augmentations of the run, whose number is returned, too.
     """
-    options = session_options(EngineOptions(threads=cores(), spin=False))
-    model = statistics_onnx(net, context.settings.channels).SerializeToString()
-    session = onnxruntime.InferenceSession(model, options, providers=["CPUExecutionProvider"])
+    session = frozen_session(statistics_onnx(net, context.settings.channels), threads=cores())
     items = sorted(context.sampler.items, key=lambda item: natural_key(item.key))
     features, truth, parts = [], [], []
     variations = max(1, min(_MOST_VARIATIONS, _EXAMPLES // max(1, len(items)) - 1))

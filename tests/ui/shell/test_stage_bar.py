@@ -117,7 +117,10 @@ def test_step_is_run_by_a_click(driver, qtbot):
     monitor.update_now()
     assert bar.next.text() == "Mark 5 good images as done"
     QTest.mouseClick(bar.next, LEFT)
-    qtbot.waitUntil(lambda: driver.session.key == NEW)  # the next image that is not done
+    assert driver.window.images.thumbnail_view.isVisible()  # good images are marked on their thumbnails
+    driver.window.images.filters.thumbnails.click()
+    driver.open(NEW)
+    qtbot.waitUntil(lambda: driver.canvas.content.seen)
     driver.drag((20, 20), (40, 40))
     qtbot.waitUntil(lambda: bar.next.text() == "Mark this image as done")
     QTest.mouseClick(bar.next, LEFT)

@@ -120,13 +120,13 @@ class SeparationBar(QWidget):
             button.clicked.connect(run)
         self.counts = ElidedLabel()
         self.counts.setObjectName("muted")
-        self.paint = QPushButton(clicked=self.paint_requested)
+        self.paint = QPushButton(clicked=lambda: self.paint_requested.emit())
         self.paint.setToolTip(self.tr("Open the images with defects that are not painted yet, one after the other"))
         in_row(
             *(button for button, _ in self._buttons.values()), Gap(6), (self.counts, 1), self.paint,
             owner=self, margins=(10, 7, 10, 7), spacing=6,
         )  # fmt: skip
-        session.images_listed.connect(lambda _: self._recount())
+        session.images_listed.connect(self._recount)
         session.rows_changed.connect(self._update)
         for signal in (session.project_opened, session.project_closed):
             signal.connect(self._recount)
@@ -164,14 +164,14 @@ class SeparationBar(QWidget):
         self._stopped_at = now
         return True
 
-    def _recount(self) -> None:
+    def _recount(self, *_: object) -> None:
         self._counts.replace(self._session.rows.values())
         self._update(())
 
     def _update(self, rows: Iterable[ImageRow]) -> None:
         self._counts.update(rows)
         counts, total = self._counts, len(self._session.keys)
-        undecided = total - counts.done - counts.to_paint
+        undecided = total - counts.decided
         text = self.tr("Good: {good} · Defects to paint: {to_paint} · Not decided: {undecided}")
         text = text.format(good=number(counts.good), to_paint=number(counts.to_paint), undecided=number(undecided))
         short = self.tr("Not decided: {undecided}").format(undecided=number(undecided))

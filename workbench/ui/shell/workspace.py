@@ -189,7 +189,7 @@ class Workspace(QSplitter):
         """Keep the canvas large enough beside the open training panel."""
         sizes = self.sizes()
         canvas = sum(sizes) - self._strip - sum(widget.height() for widget in self._above if widget.isVisible())
-        most = self._strip + round((1 - _CANVAS_SHARE) * canvas)
+        most = self._strip + int((1 - _CANVAS_SHARE) * canvas)
         if not self._folded and sizes[1] > most:
             self.setSizes([sum(sizes) - most, most])
 

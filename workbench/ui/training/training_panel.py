@@ -68,7 +68,7 @@ class TrainingPanel(QWidget):
         for signal in (training.recalled, training.state_changed, exporter.state_changed, session.images_listed):
             signal.connect(self.refresh)
         session.rows_changed.connect(self._refresh_hint)
-        session.project_opened.connect(lambda: self.heading.setChecked(False))
+        session.project_opened.connect(self._fold)
         run_list.compared_changed.connect(self._show_comparison)
         self.heading.setChecked(False)
         self._fit()
@@ -223,6 +223,9 @@ class TrainingPanel(QWidget):
         self.controls.show_export(self.can_export(), self._exporter.running, self._model_to_export())
         self._refresh_progress()
         self.changed.emit()
+
+    def _fold(self) -> None:
+        self.heading.setChecked(False)
 
     def _refresh_hint(self, *_: object) -> None:
         runs = self.runs.count() > 0
