@@ -10,6 +10,7 @@ from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
 
 from tests.inference.conftest import GRAY_BIAS, GRAY_WEIGHTS, gray_settings, write_onnx
+from workbench.core.project.storage import write_json
 from workbench.core.runs.events import BestKept, Finished, LabelsAdded, Preview, Started, Step, encode
 from workbench.core.runs.run import Run, create_run
 from workbench.core.runs.training_settings import request
@@ -28,6 +29,9 @@ CLASSES = (ClassSettings(1, "scratch", "#ff0000"), ClassSettings(2, "pit", "#00f
 def run(driver) -> Run:
     """A finished run with a real network of two classes and four previews of the current image."""
     run = create_run(driver.session.project, request("unet", minutes=0.1, device="cpu"))
+    dataset = run.dataset()
+    dataset.classes = driver.session.project.classes[:2]  # also one that is painted nowhere
+    write_json(run.dataset_path, dataset.model_dump(mode="json"))
     write_onnx(run.best / "network.onnx", GRAY_WEIGHTS, GRAY_BIAS)
     save_settings(gray_settings(classes=CLASSES), run.best / "model.json")
     events = [Started(model="unet", device="cpu")]

@@ -413,6 +413,11 @@ def add_preview(user, run: Run, step: int, mask: np.ndarray) -> None:
         user.services.training.previews.add(preview)
 
 
+def validate(user, step: int) -> None:
+    """Report a validation, before which nothing is suggested."""
+    user.services.training.previews.add_validation(Evaluated(step=step, metrics={"dice": 0.5}))
+
+
 @pytest.fixture
 def running(user, root):
     """A run without previews that appears to be in training."""
@@ -442,6 +447,7 @@ def test_immature_model_shows_probabilities_and_suggests_nothing(user, running):
     assert panel.hint.isVisibleTo(panel) and not panel.accept_all.isVisibleTo(panel)
     assert user.window.layers.display.immature.isVisibleTo(user.window.layers.display)
     soft = user.canvas.grab().toImage()
+    validate(user, 1200)
     add_preview(user, running, 1300, mask)
     user.wait(1)
     assert header.text() == "After step 1,300: 1 region" and panel.hint.text() == ""
@@ -478,6 +484,7 @@ def test_preview_of_running_training_can_be_accepted(user, running):
     """Previews become suggestions; each replaces the previous one."""
     mask, run = np.zeros((96, 144), np.uint8), running
     mask[30:40, 30:50] = 2
+    validate(user, 1)
     for step in (1, 2):
         add_preview(user, run, step, np.roll(mask, 30 * (step - 1), axis=1))
         user.wait(1)

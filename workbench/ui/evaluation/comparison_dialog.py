@@ -57,9 +57,12 @@ class MetricTable(QTableWidget):
         super().__init__(0, 5)
         self._style = style
         header = self.horizontalHeader()
-        header.setSectionResizeMode(QHeaderView.ResizeMode.ResizeToContents)
         header.setDefaultAlignment(Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter)
-        show_as_rows(self, self.tr("Metrics of both runs"), stretch=0)
+        show_as_rows(self, self.tr("Metrics of both runs"))
+        header.setSectionResizeMode(QHeaderView.ResizeMode.Stretch)
+        header.setSectionResizeMode(0, QHeaderView.ResizeMode.ResizeToContents)
+        self.setWordWrap(True)  # an interval, or the reason why there is none, is longer than a column
+        self.verticalHeader().setSectionResizeMode(QHeaderView.ResizeMode.ResizeToContents)
 
     def show_metrics(self, compared: ComparedEvaluations) -> None:
         names = [formatting.run_name(each.run) for each in (compared.first, compared.second)]
