@@ -43,7 +43,7 @@ TEXTS = [
     (HealthFinding("poor", "warning", {"score": 0.04}), "Almost no defects are detected yet."),
     (
         HealthFinding("worse", "warning", {"seconds": 185.0, "best": 0.7}),
-        "getting worse since minute 3. Label more images",
+        "getting worse since minute 3. More labels may help",
     ),
     (HealthFinding("level", "info", {"seconds": 40.0, "score": 0.7, "over": False}), "since second 40"),
     (HealthFinding("improving", "good", {"score": 0.71, "seconds": 1.0, "over": False}), "Training is improving."),
