@@ -19,7 +19,6 @@ import secrets
 import shutil
 import socket
 import sqlite3
-import stat
 import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
@@ -220,32 +219,9 @@ def check_links(root: Path, path: Path) -> None:
         raise LinkOutsideFolder(path=str(path), why=Message("file.link_outside"))
 
 
-_INSIDE_SECONDS = 2.0
-_inside: dict[tuple[str, str], tuple[int, int, float]] = {}  # (root, folder): its device and number, and until when
-
-
 def leads_outside(root: Path, path: Path) -> bool:
-    """Return True if `path`, with links resolved, does not lie below `root`.
-
-    A folder that was inside is looked at once, and not all of its parents again, for two seconds: in a network folder
-    each of them costs milliseconds.
-    """
-    places, now = (os.fspath(root), os.fspath(path)), time.monotonic()
-    try:
-        state = os.lstat(path)
-    except OSError:
-        state = None
-    known = state is not None and stat.S_ISDIR(state.st_mode) and state.st_ino
-    if known and state is not None:
-        device, number, until = _inside.get(places, (0, 0, 0.0))
-        if (device, number) == (state.st_dev, state.st_ino) and now < until:
-            return False
-    outside = not Path(os.path.realpath(path)).is_relative_to(os.path.realpath(root))
-    if known and state is not None and not outside:
-        if len(_inside) > 10_000:
-            _inside.clear()
-        _inside[places] = (state.st_dev, state.st_ino, now + _INSIDE_SECONDS)
-    return outside
+    """Return True if `path`, with links resolved, does not lie below `root`."""
+    return not Path(os.path.realpath(path)).is_relative_to(os.path.realpath(root))
 
 
 def inside(root: Path, relative: str) -> Path:
