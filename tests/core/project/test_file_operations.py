@@ -33,9 +33,6 @@ def test_folder_that_becomes_a_link_is_refused_at_once(project, tmp_path):
     folder.mkdir()
     outside.mkdir()
     assert not leads_outside(project.root, folder)
-    with counted(project.root) as found:
-        assert not leads_outside(project.root, folder)
-    assert found.total() == 1
     folder.rmdir()
     folder.symlink_to(outside, target_is_directory=True)
     assert leads_outside(project.root, folder)
