@@ -149,3 +149,16 @@ def test_rule_is_measured_and_stored_on_request(pair):
             api.choose_rule(run, **wrong)
     with pytest.raises(problems.ImageBroken):
         model.predict("none.png")
+
+
+def test_defects_of_a_class_that_the_model_does_not_have_are_reported(tmp_path):
+    run = make_mask_project(tmp_path / "project")
+    assert not any("not trained on" in note for note in api.evaluate(run).notes)
+    with Project.open(run.project_root) as project:
+        id = project.add_class("stain").id
+        key = run.dataset().of("test")[0].key
+        mask = annotation.load_mask(project, key)
+        mask[:9, :9] = id
+        annotation.save_mask(project, key, mask)
+    (note,) = [note for note in api.evaluate(run).notes if "not trained on" in note]
+    assert str(note).startswith("1 image shows defects of classes")

@@ -25,7 +25,7 @@ from workbench.core.evaluation.split_evaluation import evaluate_like
 from workbench.core.evaluation.verdict_rules import BUDGET, RuleEvaluation
 from workbench.core.images import image_files
 from workbench.core.label_next.label_advice import LabelNextList, rank_images
-from workbench.core.label_next.spot_search import Spot, find_spots
+from workbench.core.label_next.spot_search import Spot, project_spots
 from workbench.core.problems import Problem
 from workbench.core.project import exporting, import_journal, importing, written_labels
 from workbench.core.project.exporting import LabelExportReport
@@ -163,7 +163,7 @@ def spots(project: ProjectPath, keys: Sequence[str] | None = None, *, count: int
     """
     opened = _read(project)
     with as_problems(opened.root):
-        return find_spots(opened, keys, count=count)
+        return project_spots(opened, keys, count=count)
 
 
 def train(

@@ -5092,6 +5092,10 @@
         <translation>最大 {area}，{name}</translation>
     </message>
     <message>
+        <source>{text} (without a verdict rule, an image with a region is NG)</source>
+        <translation>{text}（没有判定规则时，有区域的图片为 NG）</translation>
+    </message>
+    <message>
         <source>After step {step}</source>
         <translation>第 {step} 步之后</translation>
     </message>
@@ -12956,6 +12960,10 @@
     <message>
         <source>{n} false {n:alarm|alarms}</source>
         <translation>{n} 处误报</translation>
+    </message>
+    <message>
+        <source>{n} {n:image shows|images show} defects of classes that this model was not trained on. They count neither as detected nor as missed.</source>
+        <translation>{n} 张图片中有该模型未训练过的类别的缺陷。这些缺陷既不算检出，也不算漏检。</translation>
     </message>
     <message>
         <source>Train further</source>

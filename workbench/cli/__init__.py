@@ -30,7 +30,7 @@ VERBS: dict[str, tuple[str, str]] = {
     "train": ("train", "train a UNet (segmentation), a ResNet (classification) or a model of good images"),
     "use": ("use", "show or choose the model in use, which evaluate, predict, queue and export use by default"),
     "adopt": ("adopt", "add a segmentation network trained by another program (ONNX) as a run"),
-    "area": ("area", "show or set the area of the images in which is inspected"),
+    "area": ("area", "show or set the inspection area: the part of the images that is inspected"),
     "log": ("log", "write the progress of a training for TensorBoard, VisualDL or MLflow"),
     "spots": ("ranking_verbs", "list spots that differ most from the rest of their image, before a model exists"),
     "queue": ("ranking_verbs", "list the images to label next, or possible label errors, with reasons"),

@@ -20,7 +20,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     action.add_argument(
         "--set", type=Path, metavar="FILE", help='JSON: width, height, polygons: list of {"points": [[x, y], ...]}'
     )
-    action.add_argument("--clear", action="store_true", help="inspect in whole images")
+    action.add_argument("--clear", action="store_true", help="inspect whole images again")
     action.add_argument("--show", action="store_true", help="only show the areas (default)")
     parser.add_argument(
         "--folder", default="", help="only for images whose path in the project begins so, as in 'lot1'"
@@ -47,5 +47,5 @@ def run(options: argparse.Namespace, console: Console) -> dict[str, Any]:
             of = area.folder or "all images without an own area"
             console.line(f"{of}: {counted(len(area.polygons), 'polygon')}, {area.share:.0%} of the image")
         if not project.file.inspection_areas:
-            console.line("Inspected in whole images.")
+            console.line("Whole images are inspected.")
         return {"areas": [dataclasses.asdict(area) for area in project.file.inspection_areas], **result}

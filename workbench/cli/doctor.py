@@ -63,8 +63,8 @@ _PACKAGES = {
     "pyqtgraph": "pyqtgraph",
     "pynvml": "nvidia-ml-py",
 }
-# Print the number of font families, and of those with Chinese characters.
 _MISSING_LIBRARIES = "from workbench.core.window_libraries import missing_libraries; print(missing_libraries())"
+# Print the number of font families, and of those with Chinese characters.
 _COUNT_FONTS = """
 from PySide6.QtGui import QFontDatabase, QGuiApplication
 app = QGuiApplication([])

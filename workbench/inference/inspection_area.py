@@ -1,4 +1,4 @@
-"""Inspection area: polygons of an image in which is inspected. Outside of it, everything is background."""
+"""Inspection area: polygons that contain the inspected part of an image. Outside of it, everything is background."""
 
 from __future__ import annotations
 
@@ -77,12 +77,12 @@ class InspectionArea:
 
     @property
     def share(self) -> float:
-        """Share of the image in which is inspected, 0..1."""
+        """Share of the image that is inspected, 0..1."""
         scale = min(1.0, 1000 / max(self.width, self.height))
         return float(self.inside((max(1, round(self.height * scale)), max(1, round(self.width * scale)))).mean())
 
     def inside(self, shape: Sequence[int]) -> np.ndarray:
-        """Return True for the pixels of an image in which is inspected, read-only bool (H, W). shape: (H, W, ...)."""
+        """Return True for the pixels of an image that are inspected, read-only bool (H, W). shape: (H, W, ...)."""
         return _inside(self, int(shape[0]), int(shape[1]))
 
 

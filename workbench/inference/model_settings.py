@@ -260,8 +260,8 @@ class ModelSettings:
         part of the anomaly score is multiplied. 0 in models of earlier versions; with 2, regions that grow from the
         border into the image hardly count.
     input: what the training images were like; None: images are not compared with them.
-    areas: in which is inspected, each for the images of a folder; outside, everything is background, and a
-        classification gets the mean gray value of the training images. Empty: in whole images.
+    areas: inspection areas, each for the images of a folder; outside of it, everything is background, and a
+        classification gets the mean gray value of the training images. Empty: whole images are inspected.
     batch: tiles per call of the network.
     threads: number of CPU threads, 0 for all.
     files: engine name to a file beside model.json.

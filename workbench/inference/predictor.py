@@ -295,7 +295,7 @@ class Predictor:
         return Prediction(mask, scores, regions, given, None, took, class_scores, None, left_out, table, reason, found)
 
     def _inside(self, image: ImageArray, name: str, crop: tuple[int, int, int, int] | None = None) -> np.ndarray | None:
-        """Return the pixels in which is inspected, bool (H,W), None for all. Arguments: as of `predict`."""
+        """Return the pixels that are inspected, bool (H,W), None for all. Arguments: as of `predict`."""
         area = area_of(self.settings.areas, name)
         if area is None or crop is None:
             return None if area is None else area.inside(image.shape)

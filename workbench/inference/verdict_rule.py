@@ -253,33 +253,37 @@ class ResultsSummary:
 
     images: their number. verdicts: number of images by verdict, most frequent first; of a segmentation without the
     verdict of a good image, and "NG" first if there is no other. largest: region with the greatest area, as of
-    `Region.to_json`; None without regions.
+    `Region.to_json`; None without regions. ruled: the model gives the verdicts, see `given_verdict`.
     """
 
     images: int
     verdicts: Mapping[str, int]
     largest: Mapping[str, Any] | None
+    ruled: bool = True
 
     @classmethod
     def of(cls, results: Iterable[Mapping[str, Any]], good: str | None) -> ResultsSummary:
         """Summarize results as of `result_text`. good: verdict of a good image; None for a classification."""
         counts: Counter[str] = Counter()
         largest: Mapping[str, Any] | None = None
+        ruled = True
         for result in results:
+            ruled = ruled and result["verdict"] is not None
             counts[given_verdict(result)] += 1
             for region in result["regions"][:1]:  # the regions are sorted by area
                 largest = region if largest is None or region["area"] > largest["area"] else largest
         images = counts.total()
         if good is not None:
             del counts[good]
-        return cls(images, dict(counts.most_common()) or {BAD: 0}, largest)
+        return cls(images, dict(counts.most_common()) or {BAD: 0}, largest, ruled)
 
     def __str__(self) -> str:
         """English sentence, such as "NG 7 of 10, largest 4.2 mm², rust"."""
         texts = [f"{name} {count} of {self.images}" for name, count in self.verdicts.items()]
         if self.largest is not None:
             texts.append(f"largest {area_text(self.largest)}, {self.largest['class_name']}")
-        return ", ".join(texts)
+        basis = "" if self.ruled else f" (without a verdict rule, an image with a region is {BAD})"
+        return ", ".join(texts) + basis
 
 
 def area_text(region: Mapping[str, Any]) -> str:

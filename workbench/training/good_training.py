@@ -109,7 +109,7 @@ class _Candidate:
     ) -> None:
         """Measure an image of the part `name`. drawn: the image with a generated defect, whose pixels are `defect`.
 
-        inside: pixels in which is inspected, None for all.
+        inside: pixels that are inspected, None for all.
         """
         columns, rows = original[0].whole[::-1]
         counted = None

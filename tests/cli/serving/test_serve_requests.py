@@ -19,6 +19,7 @@ from tests.inference.conftest import BRIGHT, DARK, spotted
 from workbench.cli.serving import request_handler
 from workbench.cli.serving.http_app import description, test_page as page_of_tests
 from workbench.cli.serving.responses import WIDTH, Counters, HttpError, choose_form
+from workbench.inference.inspection_area import AreaPolygon, InspectionArea
 from workbench.inference.io.image_io import decode_image
 from workbench.inference.model_settings import load_settings, save_settings
 from workbench.inference.overlay_drawing import overlay
@@ -40,6 +41,15 @@ def test_json_holds_regions_in_pixels_and_micrometers(served, gray_export):
     for region, requested in zip(found["regions"], expected["regions"]):
         assert region == requested and region["area_um2"] == requested["area"] * 6.25
         assert (region["width_um"], region["height_um"]) == (requested["width"] * 2.5, requested["height"] * 2.5)
+
+
+def test_the_name_of_an_image_decides_about_its_inspection_area(served, gray_export):
+    settings = load_settings(gray_export / "model.json")
+    area = InspectionArea(100, 100, (AreaPolygon(((0, 0), (1, 0), (0, 1))),), "lot1")
+    save_settings(replace(settings, areas=(area,)), gray_export / "model.json")
+    one = served(gray_export)
+    found = [one.predict(png(IMAGE), params={"name": f"{lot}/a.png"}).json()["regions"] for lot in ("lot1", "lot2")]
+    assert found[0] == [] and found[1] and one.predict(png(IMAGE)).json()["regions"] == found[1]
 
 
 def test_a_black_image_is_unsure_with_the_reason(served, limited_export):

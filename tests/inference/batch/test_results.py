@@ -311,6 +311,12 @@ def test_unsure_images_are_the_same_in_every_result(gray_export, images, tmp_pat
     assert printed.out.startswith(f"unsure 1 of 2, largest {area_text(largest)}, {largest['class_name']}; ")
 
 
+def test_summary_without_a_rule_states_what_counts_as_ng(gray_export, images, tmp_path, capsys):
+    assert runner.main([str(images), "--out", str(tmp_path / "out")], gray_export) == 0
+    printed = capsys.readouterr().out
+    assert printed.startswith("NG 1 of 2, ") and "(without a verdict rule, an image with a region is NG); " in printed
+
+
 def test_class_as_verdict_and_terminal_line(gray_export, images, tmp_path, capsys):
     limits = (RegionLimit(BRIGHT.id, area=10), RegionLimit(DARK.id, probability=1.0))
     use_rule(gray_export, VerdictRule("region", limits=limits, bad=""))

@@ -1,4 +1,4 @@
-"""How parts are told apart: preview of each rule, storing it, and the way from the evaluation."""
+"""Dialog of the rule by which images are assigned to parts: preview, storing, link in the evaluation."""
 
 from __future__ import annotations
 

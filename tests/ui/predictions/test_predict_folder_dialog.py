@@ -86,7 +86,8 @@ def test_folder_is_predicted_while_window_stays_usable(dialog, gray_export, imag
     assert column_texts(dialog, 3)[:5] == [str(len(found)) if found else "" for found in regions]
     largest = max((region for found in regions for region in found), key=lambda region: region["area"])
     area = formatting.region_area(largest["area"], largest["area_um2"])
-    summary = f"NG {sum(map(bool, regions))} of 5, largest {area}, {largest['class_name']}. "
+    basis = "(without a verdict rule, an image with a region is NG)"
+    summary = f"NG {sum(map(bool, regions))} of 5, largest {area}, {largest['class_name']} {basis}. "
     assert dialog.status.text().startswith(summary)
     click_on_heading(dialog, 4)  # the smallest first
     click_on_heading(dialog, 4)

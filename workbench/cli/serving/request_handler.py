@@ -313,7 +313,7 @@ class RequestHandler:
         waited = job.started - job.submitted
         image = decode_image(job.take())
         predictor = Predictor(self.settings, self.network.client(lambda: self._may_stop(job)))
-        result = predictor.predict(image, cancelled=lambda: self._may_stop(job))
+        result = predictor.predict(image, name=job.name or "", cancelled=lambda: self._may_stop(job))
         body = write_response(image, result, self.settings, job.form, include=job.include, waited=waited)
         self._on_result(result, job.name)
         return body

@@ -16,6 +16,7 @@ import numpy as np
 
 from workbench.core.evaluation.operating_point_sweep import AREAS, THRESHOLDS, ThresholdCounts, count_thresholds
 from workbench.core.evaluation.stored_predictions import (
+    ANY,
     MIN_PROBABILITY,
     ProbabilityPatch,
     StoredPrediction,
@@ -179,6 +180,11 @@ class PassResult:
     predictions: list[StoredPrediction] = field(default_factory=list)
     changed: int = 0
     skipped: dict[str, Problem] = field(default_factory=dict)
+
+    @property
+    def untrained(self) -> int:
+        """Number of images with defects of classes that the model does not have; these are not counted."""
+        return sum(2 * entry.labeled_pixels[ANY] > sum(entry.labeled_pixels.values()) for entry in self.predictions)
 
 
 class InferencePass:

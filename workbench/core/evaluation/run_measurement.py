@@ -112,6 +112,8 @@ def evaluation_notes(evaluation: SplitEvaluation, data: Dataset) -> list[str]:
         notes += _bias_notes(evaluation.run, data, evaluation.split)
     if isinstance(evaluation, MaskEvaluation) and not evaluation.figures.good:
         notes.append(Message("card.few_good_none"))
+    if isinstance(evaluation, MaskEvaluation) and evaluation.passed.untrained:
+        notes.append(Message("report.untrained", n=evaluation.passed.untrained))
     if evaluation.changed:
         notes.append(Message("card.changed", n=evaluation.changed))
     if evaluation.leaks:

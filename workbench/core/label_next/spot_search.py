@@ -18,7 +18,7 @@ from workbench.core.label_next.spot_detection import (
     Spot,
     cell_features,
     example_directions,
-    find_spots as spots_in,
+    find_spots,
     model_spots,
 )
 from workbench.core.problems import NotInProject, Problem
@@ -86,7 +86,7 @@ class SpotSearch:
                 return ()
             examples.append(self._example(other))
         joined = np.concatenate(examples) if examples else None
-        return () if cancelled() else spots_in(cell_features(pixels), others, joined, count=count)
+        return () if cancelled() else find_spots(cell_features(pixels), others, joined, count=count)
 
     def _alike(self, key: str, size: tuple[int, int]) -> list[str]:
         """Return the references of an image: others of its size."""
@@ -136,7 +136,7 @@ class SpotSearch:
         return directions
 
 
-def find_spots(
+def project_spots(
     project: Project, keys: Sequence[str] | None = None, *, count: int = COUNT
 ) -> dict[str, tuple[Spot, ...]]:
     """Return the spots of images, all by default, by key. The model of good images finds them if there is one.

@@ -94,7 +94,7 @@ class ProjectFile(StoredModel):
     split_seed: int = 0
     retired_ids: list[int] = []  # ids of deleted classes; never reused
     model_in_use: str = ""  # name of the run that the user chose; "": the default one, see `run.run_in_use`
-    inspection_areas: list[InspectionArea] = []  # in which is inspected; empty: in whole images
+    inspection_areas: list[InspectionArea] = []  # empty: whole images are inspected
     no_good_images: bool = False  # the user has answered that there are none
 
     @field_validator("id", mode="before")

@@ -78,8 +78,9 @@ def reserved_stdout() -> Iterator[None]:
     stream = sys.stdout
     try:
         stream.flush()
+        os.fstat(2)
         kept = os.dup(1) if stream.fileno() == 1 else -1
-    except (AttributeError, OSError, ValueError):  # no stdout, or a replacement of it that is not a file
+    except (AttributeError, OSError, ValueError):  # no stdout or stderr, or a stdout that is not a file
         kept = -1
     if kept < 0:
         yield

@@ -96,7 +96,7 @@ def _joined(
 
 
 def _inside(settings: ModelSettings, shape: tuple[int, int]) -> np.ndarray | None:
-    """Return the pixels in which is inspected, bool (H, W), None for all. Raises LineModelRefused."""
+    """Return the pixels that are inspected, bool (H, W), None for all. Raises LineModelRefused."""
     if any(area.folder for area in settings.areas):
         raise LineModelRefused(Message("line.areas_of_folders"))
     return settings.areas[0].inside(shape) if settings.areas else None
@@ -233,7 +233,7 @@ def _mean_of_versions(graph: OnnxGraph, x: str, settings: ModelSettings, *, flip
 def _image_probabilities(
     graph: OnnxGraph, x: str, grid: Grid, channels: int, shape: tuple[int, int], inside: np.ndarray | None
 ) -> str:
-    """Blend the tiles, and resize the result to the image, limited to 0..1. inside: pixels in which is inspected."""
+    """Blend the tiles, and resize the result to the image, limited to 0..1. inside: pixels that are inspected."""
     if len(grid) == 1:
         if (grid.tile_height, grid.tile_width) != (grid.height, grid.width):
             x = _slice(graph, x, {2: (0, grid.height), 3: (0, grid.width)})

@@ -110,6 +110,9 @@ class EvaluationNotices(QWidget):
         if evaluation.pass_result.changed:
             changed = Message("card.changed", n=evaluation.pass_result.changed)
             notices.append(("info", translate_message(changed)))
+        if evaluation.pass_result.untrained:
+            untrained = Message("report.untrained", n=evaluation.pass_result.untrained)
+            notices.append(("warning", translate_message(untrained)))
         if evaluation.pass_result.skipped:
             text = self.tr("Skipped images: {n} ({names})")
             names = formatting.listed(list(evaluation.pass_result.skipped)[:3])

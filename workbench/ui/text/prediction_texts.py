@@ -55,7 +55,11 @@ def summary_text(summary: ResultsSummary) -> str:
         text = QCoreApplication.translate("PredictionOverlay", "largest {area}, {name}")
         area = formatting.region_area(summary.largest["area"], summary.largest["area_um2"])
         texts.append(text.format(area=area, name=summary.largest["class_name"]))
-    return formatting.listed(texts)
+    text = formatting.listed(texts)
+    basis = QCoreApplication.translate(
+        "PredictionOverlay", "{text} (without a verdict rule, an image with a region is NG)"
+    )
+    return text if summary.ruled else basis.format(text=text)
 
 
 def preview_text(step: int, maturity: Maturity | None) -> str:

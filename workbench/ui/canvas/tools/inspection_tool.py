@@ -82,8 +82,9 @@ class AreaOutline(QObject, Interactor):
         place = QTransform().translate(first.x(), first.y()).scale(size.x() / image.shape[1], size.y() / image.shape[0])
         shape, frame = place.map(path), QPainterPath()
         frame.addRect(first.x(), first.y(), size.x(), size.y())
+        frame.addPath(shape)  # filled by the odd-even rule: what is in one of both only
         painter.setRenderHint(QPainter.RenderHint.Antialiasing)
-        painter.fillPath(frame.subtracted(shape), _OUTSIDE)
+        painter.fillPath(frame, _OUTSIDE)
         painter.setBrush(Qt.BrushStyle.NoBrush)
         for color, width in ((_BESIDE, 3.0), (_LINE, 1.2)):
             painter.setPen(QPen(color, width))
