@@ -202,7 +202,7 @@ class ThumbnailView(QWidget):
         self.model.modelReset.connect(self._restore_selection)
         for signal in (session.project_opened, session.project_closed):
             signal.connect(self._update_bar)
-            signal.connect(lambda: self.preview.large.set_project(session.project))
+            signal.connect(self._project_changed)
         session.classes_changed.connect(self.list_view.viewport().update)
         self._update_bar()
 
@@ -297,6 +297,9 @@ class ThumbnailView(QWidget):
         key = self.model.next_where("status:new", None, 1)
         self._go_to(self.model.index_of(key or self._session.key), QAbstractItemView.ScrollHint.PositionAtCenter)
         self.list_view.setFocus()
+
+    def _project_changed(self) -> None:
+        self.preview.large.set_project(self._session.project)
 
     def end(self) -> None:
         self.preview.large.end()

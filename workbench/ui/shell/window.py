@@ -83,7 +83,7 @@ class WindowDialogs(QObject):
         requests.shortcuts.connect(self.show_shortcuts)
         requests.settings.connect(self.show_settings)
         requests.guide.connect(self.show_guide)
-        requests.coach_marks.connect(lambda: self.coach_marks.start())
+        requests.coach_marks.connect(self.show_coach_marks)
 
     @cached_property
     def palette(self) -> CommandPalette:
@@ -105,7 +105,11 @@ class WindowDialogs(QObject):
         """Show the explanations in the first project that the user creates, once its first image is open."""
         if not self._context.preferences.introduced:
             once = Qt.ConnectionType.SingleShotConnection
-            self._context.session.image_opened.connect(lambda _: self.coach_marks.start(), once)
+            self._context.session.image_opened.connect(self.show_coach_marks, once)
+
+    def show_coach_marks(self, *_: object) -> None:
+        """Explain the controls, one after another."""
+        self.coach_marks.start()
 
     def _introduced(self) -> None:
         self._context.preferences.introduced = True
