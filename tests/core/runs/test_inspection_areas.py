@@ -88,6 +88,6 @@ def test_the_verb_prints_the_count_before_the_area_is_used(project, tmp_path, ca
     said = capsys.readouterr().out
     assert "1 labeled defect lies outside" in said and "lot1: 1 polygon, 5" in said
     assert cli.main(["area", str(project.root), "--clear", "--folder", "lot1"]) == 0
-    assert "Inspected in whole images." in capsys.readouterr().out
+    assert "Whole images are inspected." in capsys.readouterr().out
     write_json(tmp_path / "area.json", {**area, "width": 0})
     assert cli.main(command) == 1 and "width and height must be pixels" in capsys.readouterr().err
