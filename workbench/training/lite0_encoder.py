@@ -38,7 +38,7 @@ class ScaledConvolution(nn.Layer):
     def forward(self, x: paddle.Tensor) -> paddle.Tensor:
         layer = self.layer
         x = nn.functional.conv2d(x, self.weight, stride=layer.stride, padding=self.padding, groups=layer.groups)
-        # As a normalization of mean 0 and variance 1: on a CPU, Paddle adds the bias of a convolution many times slower.
+        # A normalization of mean 0 and variance 1: on a CPU, Paddle adds a bias to a convolution several times slower.
         x = nn.functional.batch_norm(
             x, self.mean, self.variance, self.gain, self.shift, epsilon=EPSILON, use_global_stats=True
         )
