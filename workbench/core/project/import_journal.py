@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
@@ -70,20 +71,34 @@ def file_path(kind: str, key: str) -> str:
 
 
 class ImportJournal(FileTransaction[ImportRecord, ImportedImage]):
-    """Import, to which images are added until `close`. Nothing outside of its folder is written before `begin`."""
+    """Import, to which images are added until `close`, in a `with` statement that deletes it after an exception.
+
+    Nothing outside of its folder is written before `begin`, except copies in `journal/kept`.
+    """
 
     kind, plan_type, what = "import", ImportRecord, "what.import"
 
     def __init__(self, project: Project, plan: ImportRecord | None = None) -> None:
         super().__init__(project, plan or ImportRecord(name=new_name(project)))
         self._images: dict[str, ImportedImage] = {}
+        self._kept: list[Path] = []
         if plan is None:
             self.write("preparing")
+
+    def __enter__(self) -> ImportJournal:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: object, trace: object) -> None:
+        if kind is not None:
+            self.delete()
 
     @property
     def count(self) -> int:
         """Number of images that were added."""
         return len(self._images)
+
+    def __contains__(self, key: str) -> bool:
+        return key in self._images
 
     def add(
         self,
@@ -100,8 +115,7 @@ class ImportJournal(FileTransaction[ImportRecord, ImportedImage]):
         elif image is not None:
             copy_file(image, self.new(file_path("image", key)), root=project.root)
         if mask is not None:
-            content = annotation.encode_mask(mask, [*project.classes, *self.plan.classes])
-            write_bytes(self.new(file_path("mask", key)), content, root=project.root)
+            write_bytes(self.new(file_path("mask", key)), self._encoded(mask), root=project.root)
         if note is not None:
             write_json(self.new(file_path("note", key)), note.content(), root=project.root)
         former = self._images.get(key)
@@ -111,13 +125,29 @@ class ImportJournal(FileTransaction[ImportRecord, ImportedImage]):
         replaces = tuple(kind for kind in files if kind != "image" and self.target(file_path(kind, key)).exists())
         self._images[key] = ImportedImage(key, files, replaces)
 
-    def close(self) -> bool:
+    def keep(self, key: str, label: annotation.ProjectLabel) -> None:
+        """Copy a label that loses a conflict to `journal/kept`. A change that is not made has no copies."""
+        parts = {} if label.mask is None else {".png": self._encoded(label.mask)}
+        parts[".json"] = label.note.model_dump_json(indent=1).encode()
+        self._kept += [annotation.backup_conflict(self.project, key, data, end) for end, data in parts.items()]
+
+    def _encoded(self, mask: np.ndarray) -> bytes:
+        return annotation.encode_mask(mask, [*self.project.classes, *self.plan.classes])
+
+    def delete(self) -> None:
+        with contextlib.suppress(OSError):
+            for path in self._kept:
+                remove_file(path, missing_ok=True)
+        super().delete()
+
+    def close(self, *, usable: bool = True) -> bool:
         """Write the list of images, after a check of all their places; afterwards the import can be written.
 
-        Return False for an import that would change nothing. It is to be deleted. Raises CannotWrite.
+        Delete the import and return False if it would change nothing, or is not usable. Raises CannotWrite.
         """
         plan, images = self.plan, self._images.values()
-        if not (images or plan.classes or plan.verdicts or plan.source or plan.ignore):
+        if not usable or not (images or plan.classes or plan.verdicts or plan.source or plan.ignore):
+            self.delete()
             return False
         for image in images:
             for kind in image.files:
@@ -143,6 +173,9 @@ class ImportJournal(FileTransaction[ImportRecord, ImportedImage]):
         for source in file.sources:
             added = [pattern for pattern in plan.ignore.get(source.name, []) if pattern not in source.ignore]
             source.ignore = [*source.ignore, *added]
+
+    def after_do(self, file: ProjectFile) -> None:
+        self._kept = []
 
     def after_undo(self, file: ProjectFile) -> None:
         """Remove what the import has added, except classes, verdicts and sources in use."""

@@ -397,20 +397,14 @@ def prepare_import(
     label can be imported, or the project has all of it. The last import can then still be undone.
     """
     project.need_write(Message("what.import"))
-    journal = ImportJournal(project)
-    try:
+    with ImportJournal(project) as journal:
         reading = LabelReading(project, files, request)
         report = reading.run(_JournalWriter(reading, journal).add, progress, stopped)
         reading.fill(journal.plan)
         if request.strict and not report.ledger.complete:
             raise problems.NotAllUsed(n=len(report.skipped), first=": ".join(report.skipped[0]))
         usable = report.labeled or report.unchanged
-        report.undoable = bool(usable) and not report.cancelled and journal.close()
-    except BaseException:
-        journal.delete()
-        raise
-    if not report.undoable:
-        journal.delete()
+        report.undoable = journal.close(usable=bool(usable) and not report.cancelled)
     return report, journal if report.undoable else None
 
 

@@ -43,8 +43,7 @@ def write_labels(project: Project, labels: Mapping[str, WrittenLabel]) -> int:
     project.need_write(Message("what.import"))
     import_journal.recover(project)
     known = set(project.images())
-    journal = ImportJournal(project)
-    try:
+    with ImportJournal(project) as journal:
         for key, label in labels.items():
             if key not in known:
                 raise problems.NotInProject(name=key)
@@ -53,13 +52,7 @@ def write_labels(project: Project, labels: Mapping[str, WrittenLabel]) -> int:
         journal.plan.verdicts = sorted(filter(None, names))
         journal.plan.label_format, journal.plan.labeled = "python", journal.count
         changed = journal.close()
-    except BaseException:
-        journal.delete()
-        raise
-    if not changed:
-        journal.delete()
-        return 0
-    return journal.execute().images
+    return journal.execute().images if changed else 0
 
 
 def _add(journal: ImportJournal, key: str, label: WrittenLabel) -> None:
