@@ -23,7 +23,7 @@ from tests.fork_server import SHORT_END
 from tests.shared_folder import shared_folder
 from workbench.core.project import annotation, source_trust
 from workbench.core.project.project import Project, read_project_file
-from workbench.core.runs.captured_program import ChildOutput, run_captured
+from workbench.core.runs.child_process import ChildOutput, run_captured
 from workbench.core.runs.events import Event, Finished, Trouble, decode
 from workbench.core.runs.export_options import LAYOUTS
 from workbench.core.runs.launch import paddle_installed, worker_command, worker_environment

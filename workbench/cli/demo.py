@@ -17,7 +17,7 @@ from workbench.core import problems
 from workbench.core.images.image_files import read
 from workbench.core.project import annotation
 from workbench.core.project.project import Project
-from workbench.core.runs.captured_program import run_captured
+from workbench.core.runs.child_process import run_captured
 from workbench.core.runs.export_options import COMMAND_LINE_FORMATS, ExportOptions
 from workbench.core.runs.launch import is_frozen, paddle_installed
 from workbench.core.runs.pip_commands import paddle_command_here

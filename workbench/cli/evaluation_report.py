@@ -16,8 +16,8 @@ from workbench.cli.verb_runner import Console, WrongUse
 from workbench.core import messages
 from workbench.core.documents.comparison_report import compare_evaluations, comparison_report, comparison_rows
 from workbench.core.documents.document import PRINT_PAGE, Document, to_html
-from workbench.core.documents.metric_tables import size_range
 from workbench.core.documents.report_content import ReportImages, evaluation_report
+from workbench.core.documents.run_blocks import size_range
 from workbench.core.evaluation import figure_texts
 from workbench.core.evaluation.evaluation_comparison import EvaluationComparison
 from workbench.core.evaluation.intervals import MIN_PARTS

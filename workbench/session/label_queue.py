@@ -109,7 +109,7 @@ class LabelQueue(Job):
 
     def refresh(self, *, more: bool = False) -> None:
         """Compute the present list again; `changed` or `failed` follows. more: from more images than before."""
-        from workbench.core.label_next.image_scan import AT_ONCE
+        from workbench.core.label_next.image_features import AT_ONCE
 
         project = self._session.project
         if project is None or not self.mode or self.running:

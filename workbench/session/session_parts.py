@@ -13,7 +13,7 @@ from PySide6.QtCore import QObject, QTimer, Signal
 
 from workbench.core.problems import CannotWrite, Problem, ProjectGone, ProjectLocked, ProjectTaken, UnsavedLabels
 from workbench.core.project.project import Project
-from workbench.core.project.project_identity import FolderKind
+from workbench.core.project.project_folder import FolderKind
 from workbench.session.area_steps import AreaSteps
 from workbench.session.autosave import Autosave
 from workbench.session.class_list import ClassList

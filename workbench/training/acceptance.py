@@ -19,7 +19,7 @@ import numpy as np
 import psutil
 
 from workbench.core.project.project import Project
-from workbench.core.runs.captured_program import ChildOutput, run_captured
+from workbench.core.runs.child_process import ChildOutput, run_captured
 from workbench.core.runs.events import Event, Failed, Finished, decode
 from workbench.core.runs.gpu_facts import GIB, dotted, read_gpu_facts
 from workbench.core.runs.launch import worker_command, worker_environment

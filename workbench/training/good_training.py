@@ -31,7 +31,7 @@ from workbench.core.evaluation.split_evaluation import FIGURES_ONLY, evaluate_ru
 from workbench.core.evaluation.verdict_rules import BUDGET, conformal_limit
 from workbench.core.frozen_encoder import input_settings
 from workbench.core.images.image_files import read
-from workbench.core.label_next.image_scan import spread_keys
+from workbench.core.label_next.image_features import spread_keys
 from workbench.core.messages import Message
 from workbench.core.problems import PartsDiffer, Problem
 from workbench.core.project.project import Project

@@ -18,7 +18,7 @@ from typing import Literal
 
 from workbench.core.messages import Message
 from workbench.core.problems import PaddleMissing, Problem, RunInUse, WorkerFailed
-from workbench.core.runs import captured_program
+from workbench.core.runs import child_process
 from workbench.core.runs.events import Event, encode
 from workbench.core.runs.pip_commands import paddle_command_here
 from workbench.inference.io.file_access import discard_tree, open_file
@@ -179,10 +179,10 @@ def run_to_final_event(
     except Problem as problem:
         if isinstance(problem, WorkerFailed):
             _keep_traceback(log)
-        report(captured_program.from_problem(problem, log=log), keep=not isinstance(problem, RunInUse))
+        report(child_process.from_problem(problem, log=log), keep=not isinstance(problem, RunInUse))
     except BaseException as error:
         _keep_traceback(log)
-        report(captured_program.failed_event(what, _cause(error), log))
+        report(child_process.failed_event(what, _cause(error), log))
     return 1
 
 

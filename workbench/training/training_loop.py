@@ -10,7 +10,7 @@ from collections.abc import Callable
 
 from workbench.core.messages import Message
 from workbench.core.problems import Problem, WorkerFailed
-from workbench.core.runs import captured_program
+from workbench.core.runs import child_process
 from workbench.core.runs.events import Checkpoint, Finished, Started, Step, Trouble
 from workbench.core.runs.held_out import SPLITS
 from workbench.core.runs.run import Run
@@ -272,7 +272,7 @@ def _in_32_bits(reason: str) -> Trouble:
 
 def abandon(context: TrainingContext, problem: WorkerFailed) -> None:
     """End this process, which waits for another one that has ended."""
-    context.report(captured_program.from_problem(problem, log=context.run.log_path))
+    context.report(child_process.from_problem(problem, log=context.run.log_path))
     os._exit(1)
 
 

@@ -29,11 +29,12 @@ from workbench.core.project.import_images import (
     ImportClasses,
     ImportImage,
     ImportImages,
+    LabelFiles,
     check_length,
     mask_patterns,
+    open_labels,
 )
 from workbench.core.project.import_journal import ImportJournal, ImportRecord
-from workbench.core.project.label_files import LabelFiles, open_labels
 from workbench.core.project.plausibility import Plausibility
 from workbench.core.project.project import BACKGROUND, NOT_LABELED, Project
 from workbench.core.project.sources import Source, source_of

@@ -29,7 +29,7 @@ from workbench.core.project.grouping import FileTable
 from workbench.core.project.import_account import Ledger, Tally
 from workbench.core.project.import_journal import ImportJournal
 from workbench.core.project.project import ClassInfo, Project, matching_class
-from workbench.core.project.shared_keys import NewKeys
+from workbench.core.project.sources import NewKeys
 
 Keep = Literal["mine", "theirs", "newer"]
 CHOICES: tuple[Keep, ...] = ("mine", "theirs", "newer")

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from workbench import __version__
-from workbench.core.documents import metric_tables
+from workbench.core.documents import run_blocks
 from workbench.core.documents.document import (
     Block,
     Code,
@@ -125,7 +125,7 @@ def make_card(sources: CardSources) -> Document:
     found = result.evaluation
     title = "card.title_unet" if settings.task == "segmentation" else "card.title_resnet"
     sections = [
-        Section(Message("card.performance"), [*_performance(sources), *(metric_tables.tables(found) if found else ())]),
+        Section(Message("card.performance"), [*_performance(sources), *(run_blocks.tables(found) if found else ())]),
         *expectation_sections(sources.run),
         *([Section(Message("card.worst_cases"), [result.worst])] if result.worst else []),
         Section(
@@ -142,7 +142,7 @@ def make_card(sources: CardSources) -> Document:
     return Document(
         title=Message(title, name=settings.name),
         subtitle=Message("card.lead", run=sources.run.name, version=__version__),
-        headlines=[*(metric_tables.headlines(found.figures) if found else ()), *_speed_headline(sources)],
+        headlines=[*(run_blocks.headlines(found.figures) if found else ()), *_speed_headline(sources)],
         sections=sections,
     )
 
