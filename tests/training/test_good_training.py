@@ -25,7 +25,7 @@ from workbench.inference.io.image_io import write_png
 from workbench.inference.model_settings import EngineOptions
 from workbench.inference.predictor import Predictor
 from workbench.inference.tiles import normalize
-from workbench.training.control_channel import ControlChannel
+from workbench.training.reporter import ControlChannel
 
 
 @pytest.fixture(scope="module")

@@ -28,12 +28,11 @@ from workbench.core.runs.run import Run, create_run
 from workbench.core.runs.training_settings import request
 from workbench.core.sample.sample_project import make_sample
 from workbench.training import device as devices, precision
-from workbench.training.control_channel import ControlChannel
 from workbench.training.device_check import examine
 from workbench.training.device_settings import computes_alike
 from workbench.training.learner import Learner
-from workbench.training.network_state import Arrays, load_weights, weights
-from workbench.training.reporter import Clock, Reporter
+from workbench.training.optimizers import Arrays, load_weights, weights
+from workbench.training.reporter import Clock, ControlChannel, Reporter
 from workbench.training.training_context import TrainingContext, prepare
 
 # Small networks with the optimizers that the planner selects; an item trains them for some steps.

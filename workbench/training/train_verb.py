@@ -13,8 +13,15 @@ from workbench.core.runs.launch import RunLock, processes, rank_of_this_process
 from workbench.core.runs.run import Run
 from workbench.inference.batch.stay_awake import stay_awake
 from workbench.inference.io.file_access import remove_file
-from workbench.training.control_channel import ControlChannel
-from workbench.training.reporter import Clock, Reporter, forget_launcher, need_paddle, print_to, run_to_final_event
+from workbench.training.reporter import (
+    Clock,
+    ControlChannel,
+    Reporter,
+    forget_launcher,
+    need_paddle,
+    print_to,
+    run_to_final_event,
+)
 
 
 def run_training(run: Run, pipe: int | None, clock: Clock, options: argparse.Namespace) -> int:

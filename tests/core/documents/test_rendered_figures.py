@@ -34,8 +34,7 @@ from workbench.core.messages import Message
 from workbench.core.project.project import Project
 from workbench.core.runs.run import Run
 from workbench.inference.predictor import Predictor
-from workbench.training.model_card.card_content import CardSources, make_card
-from workbench.training.model_card.card_writer import evaluate_holdout, to_markdown
+from workbench.training.model_card import CardSources, evaluate_holdout, make_card, to_markdown
 from workbench.ui.evaluation import verdict_evaluation_page
 from workbench.ui.evaluation.confusion_table import ConfusionTable
 from workbench.ui.evaluation.evaluation_tables import ClassTable
