@@ -1,5 +1,5 @@
 """Verbs `import`: add images and labels of other tools to a project, and `merge`: merge the labels and new images of
-another project, such as a copy that a colleague has labeled. The keys of their JSON objects are in `json_keys`.
+another project, such as a copy that a colleague has labeled. The keys of their JSON objects are in `verb_help`.
 """
 
 from __future__ import annotations

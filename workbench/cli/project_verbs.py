@@ -1,5 +1,5 @@
 """Verbs of a project: `create`, `check`, `statistics`, `sources`, `remove`, `pack`, `unpack`, and `labels`, which
-exports labels in the file format of another tool. The keys of their JSON objects are in `json_keys`.
+exports labels in the file format of another tool. The keys of their JSON objects are in `verb_help`.
 """
 
 from __future__ import annotations
