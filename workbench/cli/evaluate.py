@@ -1,7 +1,7 @@
-"""Verbs `evaluate`: measure a run on validation/test images with the prediction code that an export uses; and `evaluate`.
+"""Verb `evaluate`: measure a run on validation/test images with the prediction code that an export uses.
 
-Reports of `evaluate`: text for the terminal, HTML or PDF files, and comparison with another run. `evaluate` is the gauge
-study of a run on repeated images of the same parts, and with the verdicts of inspectors.
+Reports: text for the terminal, HTML or PDF files, and comparison with another run. The verb `gauge` is the gauge study
+of a run on repeated images of the same parts, and with the verdicts of inspectors.
 """
 
 from __future__ import annotations

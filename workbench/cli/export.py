@@ -1,6 +1,6 @@
-"""Verbs `export`: folder of a run that works without the workbench, kept only if its results agree with the run; `export`.
+"""Verb `export`: folder of a run that works without the workbench, kept only if its results agree with the run.
 
-`export` generates a project, trains, evaluates, exports and runs the self-test of each export.
+The verb `demo` generates a project, trains, evaluates, exports and runs the self-test of each export.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
-"""Verbs `use`: show or choose the model in use of a project, which other verbs use unless a run is named; and `use`.
+"""Verb `use`: show or choose the model in use of a project, which other verbs use unless a run is named.
 
-`use` shows, sets or removes the inspection area of a project, or of the images of one of its folders.
+The verb `area` shows, sets or removes the inspection area of a project, or of the images of one of its folders.
 """
 
 from __future__ import annotations

@@ -13,7 +13,8 @@ from collections.abc import Mapping
 _SKIPPED = "list of {path, why}"
 _CONFLICT_LIST = "list of {key, kept: mine or theirs}, for images that both projects label differently"
 
-# Verb -> option that selects another object, "" for the usual one -> key -> meaning.
+# Verb -> option that selects another object, "" for the usual one -> key -> meaning. Counts are numbers of images
+# unless a row states otherwise. Keys are added, never renamed or removed.
 JSON_KEYS: dict[str, dict[str, dict[str, str]]] = {
     "import": {
         "": {

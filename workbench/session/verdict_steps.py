@@ -319,7 +319,7 @@ class AreaSteps(QObject):
     """Inspection areas. Those that leave labeled defects outside are used once they are accepted."""
 
     changed = Signal()
-    left_out = Signal(object, object)  # LeftOut, and the areas, which `use` accepts
+    left_out = Signal(object, object)  # LeftOut, and the areas, which `area` accepts
     problem_met = Signal(object)
 
     def __init__(self, undo_stack: UndoStack, parent: QObject | None = None) -> None:

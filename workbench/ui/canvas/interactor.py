@@ -36,7 +36,7 @@ class Interactor:
     """
 
     claims_pointer = True  # False: a handled press is complete at once, for example because it opens a menu
-    bounded = True  # False: draws anywhere and requests its own repaints; True: draws inside `use` only
+    bounded = True  # False: draws anywhere and requests its own repaints; True: draws inside `area` only
 
     @property
     def area(self) -> QRect | None:

@@ -70,7 +70,7 @@ def cheap_to_merge(around: QRect, parts: Sequence[QRect]) -> bool:
 
 
 def draw_part(painter: QPainter, area: QRect, scene: CanvasScene, view: Viewport, line: int) -> None:
-    """Draw `use`, device pixels. line: width of the frame around the image."""
+    """Draw `area`, device pixels. line: width of the frame around the image."""
     shown = view.shown
     x, y, width, height = area.x(), area.y(), area.width(), area.height()
     part = Rect(x - shown.x, y - shown.y, width, height).clipped(shown.width, shown.height)

@@ -26,7 +26,7 @@ _MAX_UPSCALED_PIXELS = 4 << 20  # pixels: up to this size, widths are measured t
 class Measures:
     """Measures of one region.
 
-    `use`: of its pixels. `length`: along its center line, with branches, ends extended to the outline, accurate to
+    `area`: of its pixels. `length`: along its center line, with branches, ends extended to the outline, accurate to
     about 4 %. `max_width`: diameter of the largest inscribed circle. `feret`, `min_feret`: greatest and least caliper
     diameter over the corners of its pixels.
     """
