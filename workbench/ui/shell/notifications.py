@@ -19,12 +19,11 @@ from PySide6.QtWidgets import QDialog, QLabel, QPlainTextEdit, QPushButton, QWid
 from workbench import __version__
 from workbench.core import problems
 from workbench.core.text_patterns import fill
-from workbench.session.area_steps import Areas
 from workbench.session.error_log import ErrorReport
 from workbench.session.image_list import Added
 from workbench.session.training.trainer_thread import DEFAULT_OPTIONS
 from workbench.session.undo import UndoCommand
-from workbench.session.verdict_steps import VerdictChange
+from workbench.session.verdict_steps import Areas, VerdictChange
 from workbench.ui.labels.history_panel import step_text
 from workbench.ui.project.project_commands import ProjectCommands
 from workbench.ui.services import Services
