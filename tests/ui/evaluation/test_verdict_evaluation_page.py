@@ -80,7 +80,7 @@ def test_page_begins_with_ok_and_ng_and_links_to_the_rule_of_parts(page, qtbot):
         QTest.mouseClick(link, LEFT)
 
 
-def test_verdict_of_good_images_is_asked_for_if_its_name_is_unknown(page):
+def test_good_verdict_can_be_chosen(page):
     assert page.good.isHidden()
     shown = replace(page._all_splits, names=("A", "B"))
     images = [replace(image, truth={"OK": "A", "NG": "B"}[image.truth]) for image in shown.images]
