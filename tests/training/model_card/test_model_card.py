@@ -36,11 +36,13 @@ from workbench.inference.io.image_io import decode_image
 from workbench.inference.model_settings import MODEL_FILE, load_settings, save_settings
 from workbench.inference.predictor import Predictor
 from workbench.inference.verdict_rule import RegionLimit, VerdictRule
-from workbench.training.model_card.card_content import CardEvaluation, CardSources, make_card
-from workbench.training.model_card.card_writer import (
+from workbench.training.model_card import (
     CARD_FILE,
     README_FILE,
+    CardEvaluation,
+    CardSources,
     evaluate_holdout,
+    make_card,
     to_html,
     to_markdown,
     write_card,
