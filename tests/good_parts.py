@@ -13,8 +13,7 @@ from workbench.core.runs.training_settings import request
 from workbench.inference.io.image_io import write_png
 from workbench.inference.io.opencv import cv2
 from workbench.training import good_training
-from workbench.training.control_channel import ControlChannel
-from workbench.training.reporter import Clock, Reporter
+from workbench.training.reporter import Clock, ControlChannel, Reporter
 
 DEFECT = np.s_[60:72, 30:44]
 

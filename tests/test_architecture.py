@@ -363,7 +363,7 @@ IMPORTED_AS = {
 NEEDED_BY = {
     "httptools": ("workbench/cli/serving/http_server.py", "httptools_impl"),
     "uvloop": ("workbench/cli/serving/http_server.py", "uvloop"),
-    "tensorboard": ("workbench/cli/training_log/log_targets.py", "tensorboard --logdir"),
+    "tensorboard": ("workbench/cli/log.py", "tensorboard --logdir"),
     "paddlepaddle-gpu": ("workbench/training/networks.py", r"import paddle"),
     "setuptools": ("pyproject.toml", r"paddle imports it without declaring it"),
     "ml-dtypes": ("workbench/training/export/export_formats.py", r"onnxruntime\.quantization"),

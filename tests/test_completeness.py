@@ -9,7 +9,7 @@ from typing import get_args
 
 import pytest
 
-from workbench.cli.training_log.log_targets import TARGETS
+from workbench.cli.log import TARGETS
 from workbench.core.documents import run_blocks
 from workbench.core.runs.export_options import LAYOUTS
 from workbench.core.runs.training_settings import Augmentation

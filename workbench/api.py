@@ -25,18 +25,18 @@ from workbench.core.evaluation.split_evaluation import evaluate_like
 from workbench.core.evaluation.verdict_rules import BUDGET, RuleEvaluation
 from workbench.core.images import image_files
 from workbench.core.label_next.label_advice import LabelNextList, rank_images
-from workbench.core.label_next.spot_search import Spot, project_spots
+from workbench.core.label_next.spot_detection import Spot, project_spots
 from workbench.core.problems import Problem
-from workbench.core.project import exporting, import_journal, importing, written_labels
+from workbench.core.project import exporting, import_journal, importing
 from workbench.core.project.exporting import LabelExportReport
 from workbench.core.project.formats.label_export import LabelExportOptions
 from workbench.core.project.image_row import read_rows
 from workbench.core.project.import_account import ImportReport, ImportRequest
+from workbench.core.project.import_journal import WrittenLabel as Label
 from workbench.core.project.project import Project
-from workbench.core.project.written_labels import WrittenLabel as Label
 from workbench.core.runs.events import Event
 from workbench.core.runs.export_options import ExportOptions
-from workbench.core.runs.loaded_model import LoadedModel, UnusableArray, as_problems, load_model
+from workbench.core.runs.model_lookup import LoadedModel, UnusableArray, as_problems, load_model
 from workbench.core.runs.run import Run, list_runs, named_run, run_in_use
 from workbench.core.runs.samples import IGNORED, LabeledProject, MapDataset, Sample
 from workbench.core.runs.training_process import export_run, new_run, requested_settings, run_training
@@ -98,7 +98,7 @@ def write_labels(project: ProjectPath, labels: Mapping[str, Label]) -> int:
     Return the number of changed images. Raises NotInProject, MaskWrongSize, MaskUnknownClass, BadSettings.
     """
     with _written(project) as opened:
-        return written_labels.write_labels(opened, labels)
+        return import_journal.write_labels(opened, labels)
 
 
 def undo(project: ProjectPath) -> int | None:

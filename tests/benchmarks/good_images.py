@@ -36,8 +36,11 @@ from workbench.core.sample.synthetic_scene import KINDS, SyntheticScene, make_lo
 from workbench.inference.io.image_io import write_png  # noqa: E402
 from workbench.inference.predictor import Predictor  # noqa: E402
 from workbench.training import good_training  # noqa: E402
-from workbench.training.control_channel import ControlChannel  # noqa: E402
-from workbench.training.reporter import Clock, Reporter  # noqa: E402
+from workbench.training.reporter import (  # noqa: E402
+    Clock,
+    ControlChannel,
+    Reporter,
+)
 
 Image = tuple[np.ndarray, str, np.ndarray | None]  # pixels, part, defect pixels or None
 MOST = 240  # good images of a set

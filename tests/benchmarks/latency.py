@@ -46,8 +46,8 @@ def build(folder: Path, training_settings: TrainingSettings, engines: list[str])
 
     from workbench.core.runs.onnx_files import OPSET
     from workbench.training.export.export_formats import quantize, save_program
+    from workbench.training.networks import UNet, multiple_of
     from workbench.training.onnx_graph import write_onnx
-    from workbench.training.unet import UNet, multiple_of
 
     paddle.seed(0)
     net = UNet(1, 3, training_settings.widths, stem=training_settings.stem, contrast=training_settings.local_contrast)

@@ -232,8 +232,7 @@ def train_in_a_thread() -> None:
             self.training_run, self.live, self._channel = run, True, None
 
         def run(self) -> None:
-            from workbench.training.control_channel import ControlChannel
-            from workbench.training.reporter import Clock, Reporter
+            from workbench.training.reporter import Clock, ControlChannel, Reporter
             from workbench.training.training_loop import train
 
             class Direct(Reporter):

@@ -30,9 +30,14 @@ sys.path.insert(0, str(ROOT))
 from tests.benchmarks import image_sets  # noqa: E402
 from tests.benchmarks.image_sets import SetImage, data_folder, few_labeled, read_gray, split_images  # noqa: E402
 from workbench.core.images import image_files  # noqa: E402
-from workbench.core.label_next.image_scan import spread_keys  # noqa: E402
-from workbench.core.label_next.spot_detection import CellFeatures, cell_features, example_directions, find_spots  # noqa: E402  # noqa: E402
-from workbench.core.label_next.spot_search import REFERENCES  # noqa: E402
+from workbench.core.label_next.image_features import spread_keys  # noqa: E402
+from workbench.core.label_next.spot_detection import (  # noqa: E402
+    REFERENCES,
+    CellFeatures,
+    cell_features,
+    example_directions,
+    find_spots,
+)
 
 READERS = {
     "magnetic-tile": image_sets.magnetic_tile,

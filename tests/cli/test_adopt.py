@@ -9,7 +9,7 @@ import pytest
 from tests.conftest import fill_project
 from tests.core.adoption.toy_networks import toy_network
 from workbench import cli
-from workbench.cli.json_keys import JSON_KEYS
+from workbench.cli.verb_help import JSON_KEYS
 from workbench.core.project.project import Project
 from workbench.core.runs.run import list_runs
 

@@ -13,7 +13,7 @@ from workbench import cli
 from workbench.cli import doctor, gpu_checks
 from workbench.cli.gpu_checks import Machine
 from workbench.core.runs import gpu_facts, pip_commands
-from workbench.core.runs.captured_program import ChildOutput
+from workbench.core.runs.child_process import ChildOutput
 from workbench.core.runs.gpu_facts import Gpu, GpuFacts
 from workbench.core.runs.launch import paddle_installed
 from workbench.core.runs.pip_commands import BUILDS, paddle_command, requirement

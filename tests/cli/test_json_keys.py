@@ -11,7 +11,7 @@ from tests.conftest import fill_project
 from tests.session.mask_run import make_mask_project
 from tests.session.verdict_run import make_verdict_project
 from workbench import cli
-from workbench.cli.json_keys import JSON_KEYS
+from workbench.cli.verb_help import JSON_KEYS
 from workbench.core.project.project import Project
 from workbench.inference.io.image_io import write_png
 

@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from workbench.core.runs.captured_program import run_captured
+from workbench.core.runs.child_process import run_captured
 from workbench.core.runs.launch import paddle_installed, worker_environment
 
 collect_ignore_glob = [] if paddle_installed() else ["test_*.py"]

@@ -18,12 +18,11 @@ from workbench.core.runs.gpu_facts import read_gpu_facts
 from workbench.core.runs.planner import SIZES
 from workbench.training import device as devices, precision
 from workbench.training.acceptance import distance, utilization
+from workbench.training.encoders import Block, ResNet
 from workbench.training.learner import Learner
 from workbench.training.losses import segmentation_loss, verdict_loss
-from workbench.training.network_state import Arrays, load_weights, weights
-from workbench.training.optimizers import make_optimizer
-from workbench.training.resnet import Block, ResNet
-from workbench.training.unet import DoubleConvolution, LocalContrast, Stem, UNet, UpBlock
+from workbench.training.networks import DoubleConvolution, LocalContrast, Stem, UNet, UpBlock
+from workbench.training.optimizers import Arrays, load_weights, make_optimizer, weights
 
 LAYERS: dict[str, tuple[Callable[[], paddle.nn.Layer], list[tuple[int, ...]]]] = {
     "convolutions": (lambda: DoubleConvolution(4, 16), [(4, 4, 32, 32)]),

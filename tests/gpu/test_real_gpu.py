@@ -15,7 +15,7 @@ import pytest
 
 from tests.gpu.measurements import NETWORKS
 from tests.training.conftest import arrays_of
-from workbench.core.runs.captured_program import end_process, run_captured
+from workbench.core.runs.child_process import end_process, run_captured
 from workbench.core.runs.events import Event, Failed, Finished, Started, Step, Trouble
 from workbench.core.runs.gpu_facts import GIB, same_gpu
 from workbench.core.runs.launch import program_command, worker_command, worker_environment

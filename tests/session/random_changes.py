@@ -25,7 +25,7 @@ from workbench.core.project import annotation
 from workbench.core.project.annotation import ConfirmedLabel, Note, SuggestionDecision
 from workbench.core.runs.launch import worker_environment
 from workbench.session.image_suggestions import REJECT, RESTORE, SuggestionDecisions
-from workbench.session.label_issue_review import CONFIRM
+from workbench.session.label_queue import CONFIRM
 from workbench.session.session import Session
 from workbench.session.verdict_steps import VerdictChange
 

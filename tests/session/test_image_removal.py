@@ -11,7 +11,7 @@ from tests.conftest import fill_project
 from workbench.core.project import annotation, trash
 from workbench.core.project.project import Project
 from workbench.inference.io.image_io import write_png
-from workbench.session.label_issue_review import LabelRepair
+from workbench.session.label_queue import LabelRepair
 from workbench.session.session import Session
 
 

@@ -25,9 +25,9 @@ from workbench.inference.io.image_io import write_png
 from workbench.inference.model_settings import ClassSettings, save_settings
 from workbench.inference.predictor import Predictor
 from workbench.session.image_suggestions import ImageSuggestions
+from workbench.session.prediction_jobs import SuggestAll
 from workbench.session.predictions import Predictions
 from workbench.session.session import Session
-from workbench.session.suggest_all import SuggestAll
 
 SCRATCH, DENT = ClassSettings(1, "scratch", "#ff0000"), ClassSettings(2, "dent", "#00ff80")
 KEY = "spots 图.png"

@@ -18,8 +18,7 @@ from workbench.core.runs.events import Finished
 from workbench.core.runs.run import Run
 from workbench.core.runs.training_settings import TrainingSettings
 from workbench.inference.model_settings import ClassSettings, save_settings
-from workbench.session.label_issue_review import LabelIssueReview
-from workbench.session.label_queue import LabelQueue
+from workbench.session.label_queue import LabelIssueReview, LabelQueue
 from workbench.session.training.shown_runs import RunList
 from workbench.session.training.training_control import TrainingControl
 

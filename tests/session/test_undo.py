@@ -13,7 +13,7 @@ from workbench.core.project import annotation
 from workbench.core.project.annotation import ConfirmedLabel, SuggestionDecision
 from workbench.core.project.history import StepRecording
 from workbench.session.image_suggestions import REJECT, RESTORE, SuggestionDecisions
-from workbench.session.label_issue_review import LabelConfirmation
+from workbench.session.label_queue import LabelConfirmation
 from workbench.session.undo import Barrier, MaskEdit, UndoCommand, UndoStack
 
 

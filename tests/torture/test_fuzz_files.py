@@ -31,7 +31,7 @@ from workbench.core.project.importing import import_labels
 from workbench.core.project.project import Project
 from workbench.core.project.storage import write_json
 from workbench.core.runs import events, gpu_facts, training_settings
-from workbench.core.runs.captured_program import to_problem
+from workbench.core.runs.child_process import to_problem
 from workbench.core.runs.run import Run, create_run, find_run
 from workbench.core.runs.run_history import diagnose, machine_path, read_past, run_line
 from workbench.core.runs.run_series import STEP_VALUES, RunSeries
@@ -48,7 +48,7 @@ from workbench.session import display_presets
 from workbench.session.journal import decode_records, encode_record
 from workbench.session.preferences import Preferences
 from workbench.training import checkpoint
-from workbench.training.weights.weight_files import parse_weights
+from workbench.training.weights.encoder_weights import parse_weights
 
 METRICS = {
     "dice": 0.8,

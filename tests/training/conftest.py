@@ -23,7 +23,7 @@ from tests.fork_server import SHORT_END
 from tests.shared_folder import shared_folder
 from workbench.core.project import annotation, source_trust
 from workbench.core.project.project import Project, read_project_file
-from workbench.core.runs.captured_program import ChildOutput, run_captured
+from workbench.core.runs.child_process import ChildOutput, run_captured
 from workbench.core.runs.events import Event, Finished, Trouble, decode
 from workbench.core.runs.export_options import LAYOUTS
 from workbench.core.runs.launch import paddle_installed, worker_command, worker_environment
@@ -32,7 +32,7 @@ from workbench.core.runs.training_settings import request
 from workbench.inference.batch import benchmark
 from workbench.inference.engines.registry import unavailable_reason
 from workbench.inference.io.image_io import write_png
-from workbench.training.control_channel import ControlChannel
+from workbench.training.reporter import ControlChannel
 
 collect_ignore = [] if paddle_installed() else [str(path) for path in Path(__file__).parent.rglob("test_*.py")]
 
@@ -330,9 +330,9 @@ def small_learner(
 
     from workbench.training.learner import Learner
     from workbench.training.losses import segmentation_loss
+    from workbench.training.networks import UNet
     from workbench.training.optimizers import make_optimizer
     from workbench.training.precision import Precision, PrecisionChoice
-    from workbench.training.unet import UNet
 
     paddle.seed(0)
     net, mean = (UNet(1, 2, widths, contrast=False) for _ in range(2))
@@ -378,10 +378,9 @@ def simulated_gpu(monkeypatch):
 def gpu_training(simulated_gpu, project, monkeypatch, short_end):
     """Train in this process as on a GPU: 16-bit gradients, a loss scale that is too large at first, little memory."""
     from workbench.training import losses, precision, training_loop
-    from workbench.training.control_channel import ControlChannel
     from workbench.training.losses import segmentation_loss
     from workbench.training.precision import LossScaler
-    from workbench.training.reporter import Clock, Reporter
+    from workbench.training.reporter import Clock, ControlChannel, Reporter
 
     keys = fill_project(project, 7, good=3)
     for key in (keys[0], keys[-1]):  # of so few images, none is chosen for validation

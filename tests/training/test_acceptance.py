@@ -7,7 +7,7 @@ import json
 import numpy as np
 import pytest
 
-from workbench.core.runs.captured_program import ChildOutput
+from workbench.core.runs.child_process import ChildOutput
 from workbench.core.runs.events import Failed, Finished, encode
 from workbench.training import acceptance, losses
 from workbench.training.acceptance import AcceptanceFailure, run_item

@@ -20,15 +20,14 @@ from workbench.inference.io.opencv import cv2
 from workbench.inference.model_settings import ClassSettings, ModelSettings
 from workbench.training import checkpoint, precision
 from workbench.training.device import Device, choose as choose_device
+from workbench.training.encoders import ResNet
 from workbench.training.evaluator import Evaluation, Evaluator, score_statistic
 from workbench.training.learner import Learner, OutOfMemory
 from workbench.training.losses import IGNORED, segmentation_loss, verdict_loss
-from workbench.training.network_state import load_weights, weights
-from workbench.training.networks import mirrored
-from workbench.training.optimizers import make_optimizer
+from workbench.training.networks import UNet, mirrored, multiple_of
+from workbench.training.optimizers import load_weights, make_optimizer, weights
 from workbench.training.precision import LossScaler, Precision, PrecisionChoice
 from workbench.training.previews import safe_name
-from workbench.training.resnet import ResNet
 from workbench.training.threshold_search import (
     TEMPERATURES,
     AreaSweep,
@@ -40,7 +39,6 @@ from workbench.training.threshold_search import (
     max_areas,
 )
 from workbench.training.training_context import Budget, one_cycle
-from workbench.training.unet import UNet, multiple_of
 from workbench.training.validation import reserve_time
 from workbench.training.weights import warm_start
 

@@ -16,7 +16,7 @@ from workbench.core.runs.run import create_run
 from workbench.core.runs.training_settings import request
 from workbench.inference.engines.registry import KINDS
 from workbench.training import networks
-from workbench.training.unet import UNet
+from workbench.training.networks import UNet
 
 
 @pytest.mark.parametrize(("encoder", "parameters"), [("resnet18", 11.2), ("resnet34", 21.3)])

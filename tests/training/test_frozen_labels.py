@@ -11,7 +11,7 @@ from tests.training.conftest import make_run
 from workbench.core.problems import MaskUnknownClass, RunLabelChanged
 from workbench.core.project import annotation
 from workbench.core.runs.events import Trouble
-from workbench.training.frozen_labels import FrozenLabels
+from workbench.training.evaluator import FrozenLabels
 
 QUICK = {"widths": [4, 8], "epochs": 1, "validations": 1}
 

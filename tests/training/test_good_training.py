@@ -14,7 +14,7 @@ from workbench.core import problems
 from workbench.core.anomaly_network import FeatureNetwork, FeatureSums, anomaly_network, draw_defect
 from workbench.core.evaluation.split_evaluation import FIGURES_ONLY, evaluate_run
 from workbench.core.frozen_encoder import input_settings
-from workbench.core.label_next.spot_search import SpotSearch
+from workbench.core.label_next.spot_detection import SpotSearch
 from workbench.core.project import annotation
 from workbench.core.project.project import Project
 from workbench.core.runs.good_images import collect_good
@@ -25,7 +25,7 @@ from workbench.inference.io.image_io import write_png
 from workbench.inference.model_settings import EngineOptions
 from workbench.inference.predictor import Predictor
 from workbench.inference.tiles import normalize
-from workbench.training.control_channel import ControlChannel
+from workbench.training.reporter import ControlChannel
 
 
 @pytest.fixture(scope="module")

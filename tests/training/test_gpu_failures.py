@@ -15,11 +15,10 @@ from workbench.core.runs import planner
 from workbench.core.runs.events import Finished, Preview, Progress, Trouble
 from workbench.core.runs.run import write_settings
 from workbench.training import device, finalize, previews, profiler, reporter, training_context, training_loop as loop
-from workbench.training.control_channel import ControlChannel
 from workbench.training.device import Device, first_line, gpu_failure
 from workbench.training.evaluator import DygraphEngine
 from workbench.training.learner import Learner
-from workbench.training.reporter import Clock, _cause
+from workbench.training.reporter import Clock, ControlChannel, _cause
 
 LAUNCH_FAILURE = (
     "(External) CUDA error(719), unspecified launch failure. \n"

@@ -33,15 +33,14 @@ from workbench.training import (
     validation,
 )
 from workbench.training.__main__ import main
-from workbench.training.control_channel import ControlChannel
 from workbench.training.device import Device, is_out_of_memory
 from workbench.training.evaluator import DygraphEngine
 from workbench.training.learner import Learner
 from workbench.training.losses import segmentation_loss
+from workbench.training.networks import LocalContrast
 from workbench.training.precision import Precision, PrecisionChoice, choose
-from workbench.training.reporter import Clock, Reporter
+from workbench.training.reporter import Clock, ControlChannel, Reporter
 from workbench.training.training_context import TrainingContext
-from workbench.training.unet import LocalContrast
 
 OLD_DRIVER = (
     "(External) CUDA error(35), CUDA driver version is insufficient for CUDA runtime version. \n"

@@ -16,7 +16,7 @@ from workbench.core.runs.events import Checkpoint, Failed, Finished, Trouble, en
 from workbench.core.runs.run import Run
 from workbench.inference.predictor import Predictor
 from workbench.training.__main__ import main
-from workbench.training.control_channel import ControlChannel
+from workbench.training.reporter import ControlChannel
 
 
 # In the default suite: one kill of a UNet run, test_train.py.

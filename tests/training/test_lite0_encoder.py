@@ -17,11 +17,10 @@ from workbench.core.runs.network_stats import multiplications, receptive_field
 from workbench.core.runs.run import create_run
 from workbench.core.runs.training_settings import request
 from workbench.training import networks
-from workbench.training.lite0_encoder import Lite0Body
-from workbench.training.network_state import load_weights
+from workbench.training.encoders import Lite0Body
+from workbench.training.networks import UNet
 from workbench.training.onnx_graph import to_onnx
-from workbench.training.optimizers import make_optimizer
-from workbench.training.unet import UNet
+from workbench.training.optimizers import load_weights, make_optimizer
 from workbench.training.weights.encoder_weights import load_initial_weights
 
 LEVELS = Path(__file__).parents[1] / "fixtures" / "lite0_levels.npz"  # by packaging/encoder_weights.py --record

@@ -10,8 +10,8 @@ import pytest
 
 from workbench.core.runs.onnx_files import OPSET
 from workbench.training import onnx_graph
-from workbench.training.resnet import ResNet
-from workbench.training.unet import UNet
+from workbench.training.encoders import ResNet
+from workbench.training.networks import UNet
 
 NETWORKS = {
     "slim": (lambda: UNet(1, 4, [8, 16, 24], stem=4), 1, None),

@@ -6,9 +6,9 @@ import numpy as np
 import paddle
 import pytest
 
+from workbench.training.encoders import ResNet
+from workbench.training.networks import UNet
 from workbench.training.optimizers import Muon, clip_gradients, orthogonal
-from workbench.training.resnet import ResNet
-from workbench.training.unet import UNet
 
 RATE = 4e-3
 

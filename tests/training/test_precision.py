@@ -17,7 +17,7 @@ from workbench.core.runs.events import Finished, Started, Step, Trouble
 from workbench.training import device, evaluator, losses, precision, training_loop
 from workbench.training.device import Device
 from workbench.training.learner import Learner
-from workbench.training.network_state import load_weights, weights
+from workbench.training.optimizers import load_weights, weights
 from workbench.training.precision import LossScaler, Precision, PrecisionChoice
 from workbench.training.training_context import TrainingContext
 

@@ -16,7 +16,7 @@ from workbench.inference.text_safety import terminal_text
 
 # Verb -> (module, short help text).
 VERBS: dict[str, tuple[str, str]] = {
-    "demo": ("demo", "create a sample project, train, evaluate, export and check"),
+    "demo": ("export", "create a sample project, train, evaluate, export and check"),
     "create": ("project_verbs", "create a project folder"),
     "import": ("import_labels", "import images and labels from other tools"),
     "labels": ("project_verbs", "export labels for other tools"),
@@ -30,7 +30,7 @@ VERBS: dict[str, tuple[str, str]] = {
     "train": ("train", "train a UNet (segmentation), a ResNet (classification) or a model of good images"),
     "use": ("use", "show or choose the model in use, which evaluate, predict, queue and export use by default"),
     "adopt": ("adopt", "add a segmentation network trained by another program (ONNX) as a run"),
-    "area": ("area", "show or set the inspection area: the part of the images that is inspected"),
+    "area": ("use", "show or set the inspection area: the part of the images that is inspected"),
     "log": ("log", "write the progress of a training for TensorBoard, VisualDL or MLflow"),
     "spots": ("ranking_verbs", "list spots that differ most from the rest of their image, before a model exists"),
     "queue": ("ranking_verbs", "list the images to label next, or possible label errors, with reasons"),
@@ -39,7 +39,7 @@ VERBS: dict[str, tuple[str, str]] = {
         "ranking_verbs",
         "list how many parts prove a bound on missed parts and false alarms, and which to label next",
     ),
-    "gauge": ("gauge", "compare a model with itself on repeated images of parts, and with inspectors (gauge study)"),
+    "gauge": ("evaluate", "compare a model with itself on repeated images of parts, and with inspectors (gauge study)"),
     "predict": ("predict", "predict images with a run or an export"),
     "export": ("export", "export a model that runs without Defect Workbench"),
     "serve": ("serve", "serve an exported model over HTTP"),

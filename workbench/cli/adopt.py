@@ -1,6 +1,6 @@
 """Verb `adopt`: add a segmentation network in an ONNX file, trained by another program, to a project as a run.
 
-The keys of its JSON object are in `json_keys`.
+The keys of its JSON object are in `verb_help`.
 """
 
 from __future__ import annotations

@@ -25,7 +25,7 @@ from workbench.cli.gpu_checks import Check, CheckResult, Machine
 from workbench.cli.verb_runner import Console, WrongUse
 from workbench.core import plugins
 from workbench.core.runs import pip_commands
-from workbench.core.runs.captured_program import run_captured
+from workbench.core.runs.child_process import run_captured
 from workbench.core.runs.export_options import load_layouts
 from workbench.core.runs.launch import code_command, is_frozen
 from workbench.core.runs.pip_commands import (

@@ -24,7 +24,7 @@ from workbench.cli.verb_runner import Console, WrongUse
 from workbench.core import problems
 from workbench.core.project.storage import write_json, write_text
 from workbench.core.runs import gpu_facts, pip_commands
-from workbench.core.runs.captured_program import run_captured
+from workbench.core.runs.child_process import run_captured
 from workbench.core.runs.gpu_facts import Gpu, GpuFacts, dotted, read_gpu_facts
 from workbench.core.runs.launch import paddle_installed, worker_command, worker_environment
 from workbench.core.runs.pip_commands import (

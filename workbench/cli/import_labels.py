@@ -1,5 +1,5 @@
 """Verbs `import`: add images and labels of other tools to a project, and `merge`: merge the labels and new images of
-another project, such as a copy that a colleague has labeled. The keys of their JSON objects are in `json_keys`.
+another project, such as a copy that a colleague has labeled. The keys of their JSON objects are in `verb_help`.
 """
 
 from __future__ import annotations
@@ -19,8 +19,8 @@ from workbench.core.project.class_merge import ClassMergePlan
 from workbench.core.project.formats import FORMATS
 from workbench.core.project.formats.yolo import need_dataset_trust
 from workbench.core.project.import_account import CONFLICTS, UNLISTED, ImportReport, ImportRequest
+from workbench.core.project.import_images import open_labels
 from workbench.core.project.import_plan import ImportPlan, plan_import
-from workbench.core.project.label_files import open_labels
 from workbench.core.project.label_merge import CHOICES, Keep, MergeReport, merge_project
 from workbench.core.project.project import Project
 from workbench.core.project.project_json import is_project

@@ -20,8 +20,7 @@ from workbench.core.problems import NotAProject, NothingToPredict
 from workbench.core.project.project import Project
 from workbench.core.runs.model_lookup import model_folder, open_model
 from workbench.core.runs.run import IN_USE
-from workbench.core.suggestions.labelers import PREFIX, Labeler
-from workbench.core.suggestions.suggestion_files import ImageSuggested, suggest_all, suggestions_path
+from workbench.core.suggestions.suggestion_files import PREFIX, ImageSuggested, Labeler, suggest_all, suggestions_path
 from workbench.core.text_patterns import counted
 from workbench.inference.batch.folder_watch import watch
 from workbench.inference.batch.input_paths import InputSource, collect_images

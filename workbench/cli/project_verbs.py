@@ -1,5 +1,5 @@
 """Verbs of a project: `create`, `check`, `statistics`, `sources`, `remove`, `pack`, `unpack`, and `labels`, which
-exports labels in the file format of another tool. The keys of their JSON objects are in `json_keys`.
+exports labels in the file format of another tool. The keys of their JSON objects are in `verb_help`.
 """
 
 from __future__ import annotations
@@ -28,8 +28,7 @@ from workbench.core.project.exporting import EXPORT_FORMATS, export_labels
 from workbench.core.project.formats.label_export import LabelExportOptions
 from workbench.core.project.packing import pack, unpack
 from workbench.core.project.plausibility import image_concerns
-from workbench.core.project.project import Project
-from workbench.core.project.source_locations import locate_source, source_reports
+from workbench.core.project.project import Project, locate_source, source_reports
 from workbench.core.project.sources import walk
 from workbench.core.project.storage import write_bytes
 from workbench.core.text_patterns import counted, fill, split_names

@@ -19,12 +19,11 @@ from workbench.cli.verb_runner import Console, WrongUse, add_project, positive_n
 from workbench.core import problems
 from workbench.core.evaluation import part_plan
 from workbench.core.evaluation.part_plan import BOUNDS, CONFIDENCE, LISTED, PartCount
-from workbench.core.label_next.image_scan import AT_ONCE
+from workbench.core.label_next.image_features import AT_ONCE
 from workbench.core.label_next.label_advice import find_label_issues, rank_images
 from workbench.core.label_next.label_issues import LabelIssue, issue_to_json
 from workbench.core.label_next.label_ranking import issue_reason
-from workbench.core.label_next.spot_detection import COUNT
-from workbench.core.label_next.spot_search import SpotSearch
+from workbench.core.label_next.spot_detection import COUNT, SpotSearch
 from workbench.core.messages import Message
 from workbench.core.problems import Problem
 from workbench.core.project import image_row

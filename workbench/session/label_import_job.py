@@ -22,8 +22,8 @@ from workbench.session.transaction_job import TransactionJob
 
 if TYPE_CHECKING:
     from workbench.core.project.import_account import ImportReport, ImportRequest
+    from workbench.core.project.import_images import LabelFiles
     from workbench.core.project.import_plan import ImportPlan
-    from workbench.core.project.label_files import LabelFiles
 
 _TITLE = "import labels"
 
@@ -107,7 +107,7 @@ class LabelImportJob(TransactionJob):
         self._begin("reading", read, self._planned, fail, NothingToImport)
 
     def _open_files(self, project: Project, paths: Sequence[Path]) -> LabelFiles:
-        from workbench.core.project.label_files import open_labels
+        from workbench.core.project.import_images import open_labels
 
         if self._files is None or self._files.paths != tuple(paths):
             self._stack.close()

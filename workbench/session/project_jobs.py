@@ -133,7 +133,7 @@ class NextPartsJob(Job):
     def start(self, project: Project, rows: dict[str, ImageRow]) -> None:
         """Rank the images; `ranked` follows, or `failed`. rows: of all images of the project."""
         from workbench.core.evaluation.part_plan import next_parts
-        from workbench.core.label_next.image_scan import AT_ONCE
+        from workbench.core.label_next.image_features import AT_ONCE
 
         def work(task: Task) -> NextParts:
             return next_parts(project, rows, most=AT_ONCE, progress=task.report, cancelled=task.cancelled)

@@ -2,7 +2,7 @@
 
 Unsaved changes are then in `rescue/<id of the project>-<token>/` in the user's data folder, in the record format of the
 project's own journal. They are read at the next opening of that project in that folder, and removed when all of them
-are saved. `core.project.project_identity` decides to which folder they belong.
+are saved. `core.project.project_folder` decides to which folder they belong.
 
 Recovery of labels after a crash: journal entries are merged into masks and notes when the project is opened.
 """
@@ -32,7 +32,7 @@ from workbench.core.project import annotation
 from workbench.core.project.annotation import Note, backup_conflict
 from workbench.core.project.history import TILE, Content, Patch, StepRecording
 from workbench.core.project.project import Project
-from workbench.core.project.project_identity import rescue_folder
+from workbench.core.project.project_folder import rescue_folder
 from workbench.core.project.storage import FileLock, LockHeld
 from workbench.session.journal import (
     NOTES,

@@ -11,8 +11,7 @@ from workbench.core.problems import Problem
 from workbench.core.project.annotation import Note
 from workbench.core.project.history import Patch
 from workbench.core.project.image_row import ImageRow
-from workbench.core.project.project import Project
-from workbench.core.project.source_locations import forget_source, locate_source
+from workbench.core.project.project import Project, forget_source, locate_source
 from workbench.inference.io.tiff_regions import ImageArray
 from workbench.session.session_parts import SessionParts
 

@@ -13,8 +13,7 @@ from PySide6.QtCore import QObject, QTimer, Signal
 
 from workbench.core.problems import CannotWrite, Problem, ProjectGone, ProjectLocked, ProjectTaken, UnsavedLabels
 from workbench.core.project.project import Project
-from workbench.core.project.project_identity import FolderKind
-from workbench.session.area_steps import AreaSteps
+from workbench.core.project.project_folder import FolderKind
 from workbench.session.autosave import Autosave
 from workbench.session.class_list import ClassList
 from workbench.session.editor import Editor
@@ -27,7 +26,7 @@ from workbench.session.open_image import ImageNotes, OpenImage
 from workbench.session.tasks import call_at_end
 from workbench.session.transaction_job import ClassMergeJob
 from workbench.session.undo import MaskEdit, UndoStack
-from workbench.session.verdict_steps import VerdictSteps
+from workbench.session.verdict_steps import AreaSteps, VerdictSteps
 
 
 class ProjectWatch(QObject):

@@ -16,8 +16,7 @@ from workbench.session.training.shown_runs import RunList
 from workbench.session.workflow_monitor import WorkflowMonitor, is_painted
 
 if TYPE_CHECKING:
-    from workbench.core.label_next.spot_detection import Spot
-    from workbench.core.label_next.spot_search import SpotSearch
+    from workbench.core.label_next.spot_detection import Spot, SpotSearch
 
 
 MAX_CACHED = 500  # images
@@ -101,7 +100,7 @@ class SpotFinder(QObject):
     def _image_opened(self, *_: object) -> None:
         session, self._shown = self._session, None
         if self.on and session.project is not None and session.key is not None and session.image is not None:
-            from workbench.core.label_next.spot_search import EXAMPLES
+            from workbench.core.label_next.spot_detection import EXAMPLES
 
             self._labeled = [key for key, row in session.rows.items() if is_painted(row) and key != session.key]
             stamp = image_stamp(session.project, session.key)
@@ -117,7 +116,7 @@ class SpotFinder(QObject):
         project, image = self._session.project, self._session.image
         if project is None or image is None or self._computing == name:
             return
-        from workbench.core.label_next.spot_search import SpotSearch
+        from workbench.core.label_next.spot_detection import SpotSearch
 
         path, labeled, keys, model = project.image_path(name[0]), self._labeled, self._session.keys, self._model
 

@@ -16,8 +16,15 @@ from workbench.core.runs.export_options import ExportOptions, add_export_argumen
 from workbench.core.runs.launch import WAIT_SECONDS, worker_environment
 from workbench.core.runs.run import Run
 from workbench.inference.io.file_access import keep_root
-from workbench.training.control_channel import ControlChannel
-from workbench.training.reporter import Clock, Reporter, awake_time, claim_stdout, need_paddle, run_to_final_event
+from workbench.training.reporter import (
+    Clock,
+    ControlChannel,
+    Reporter,
+    awake_time,
+    claim_stdout,
+    need_paddle,
+    run_to_final_event,
+)
 from workbench.training.train_verb import run_training
 
 

@@ -19,7 +19,7 @@ import numpy as np
 import psutil
 
 from workbench.core.project.project import Project
-from workbench.core.runs.captured_program import ChildOutput, run_captured
+from workbench.core.runs.child_process import ChildOutput, run_captured
 from workbench.core.runs.events import Event, Failed, Finished, decode
 from workbench.core.runs.gpu_facts import GIB, dotted, read_gpu_facts
 from workbench.core.runs.launch import worker_command, worker_environment
@@ -28,12 +28,11 @@ from workbench.core.runs.run import Run, create_run
 from workbench.core.runs.training_settings import request
 from workbench.core.sample.sample_project import make_sample
 from workbench.training import device as devices, precision
-from workbench.training.control_channel import ControlChannel
 from workbench.training.device_check import examine
 from workbench.training.device_settings import computes_alike
 from workbench.training.learner import Learner
-from workbench.training.network_state import Arrays, load_weights, weights
-from workbench.training.reporter import Clock, Reporter
+from workbench.training.optimizers import Arrays, load_weights, weights
+from workbench.training.reporter import Clock, ControlChannel, Reporter
 from workbench.training.training_context import TrainingContext, prepare
 
 # Small networks with the optimizers that the planner selects; an item trains them for some steps.

@@ -35,7 +35,7 @@ from workbench.inference.io.json_io import parse_json
 from workbench.inference.model_settings import MODEL_FILE, ModelSettings, save_settings
 from workbench.training import onnx_graph
 from workbench.training.evaluator import score_statistic
-from workbench.training.network_state import load_weights, weights
+from workbench.training.optimizers import load_weights, weights
 from workbench.training.reporter import Reporter
 
 Arrays = dict[str, np.ndarray]
@@ -187,8 +187,8 @@ class BestCheckpoint:
         1984). Among metrics that differ by chance, the maximum is decided by chance. Without parts that both were
         evaluated on, nothing is known of an earlier metric; with a single one, every difference counts.
 
-        fitted: the best ones have a fitted last layer (`head_fit`), which adapts to the training images less than a
-        training does. The newest ones must then be clearly better.
+        fitted: the best ones have a fitted last layer (`training_loop`), which adapts to the training images less than
+        a training does. The newest ones must then be clearly better.
         """
         if score is None:
             return self.step < 0

@@ -26,7 +26,7 @@ from workbench.inference.model_settings import ModelSettings, SettingsError
 from workbench.inference.predictor import Engine, Predictor
 from workbench.training import checkpoint, networks
 from workbench.training.evaluator import DygraphEngine, Evaluation
-from workbench.training.network_state import Arrays, weights
+from workbench.training.optimizers import Arrays, weights
 from workbench.training.threshold_search import TEMPERATURES
 from workbench.training.training_context import TrainingContext
 from workbench.training.validation import within_memory

@@ -31,7 +31,7 @@ from workbench.core.evaluation.split_evaluation import FIGURES_ONLY, evaluate_ru
 from workbench.core.evaluation.verdict_rules import BUDGET, conformal_limit
 from workbench.core.frozen_encoder import input_settings
 from workbench.core.images.image_files import read
-from workbench.core.label_next.image_scan import spread_keys
+from workbench.core.label_next.image_features import spread_keys
 from workbench.core.messages import Message
 from workbench.core.problems import PartsDiffer, Problem
 from workbench.core.project.project import Project
@@ -48,8 +48,7 @@ from workbench.inference.io.opencv import cv2
 from workbench.inference.model_settings import MODEL_FILE, ClassSettings, ModelSettings, save_settings
 from workbench.inference.tiles import RAMP, cut, normalize, prediction_grid, resize_for_network
 from workbench.inference.verdict_rule import VerdictRule
-from workbench.training.control_channel import ControlChannel
-from workbench.training.reporter import Reporter
+from workbench.training.reporter import ControlChannel, Reporter
 
 MOST_EXCEEDING = 0.1  # share of the good images of left-out parts that may exceed the limit of the others
 LEAST_SHOWN = 0.25  # share of the generated defects that must exceed the limit

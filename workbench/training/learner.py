@@ -14,7 +14,7 @@ from workbench.core.messages import Message
 from workbench.core.problems import RunBroken
 from workbench.training.device import is_out_of_memory
 from workbench.training.distributed.process_group import ProcessGroup
-from workbench.training.network_state import Arrays, optimizer_tensors, to_array, weights
+from workbench.training.optimizers import Arrays, optimizer_tensors, to_array, weights
 from workbench.training.precision import Precision
 
 Batch = np.ndarray | paddle.Tensor

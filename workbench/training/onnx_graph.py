@@ -21,10 +21,18 @@ from workbench.core.frozen_encoder import add_levels
 from workbench.core.runs.onnx_files import GraphBuilder, Shape, checked_model
 from workbench.core.runs.training_settings import TrainingSettings
 from workbench.inference.io.file_access import make_folder, write_atomic
-from workbench.training.lite0_encoder import STATISTICS, Lite0Body, Lite0Classifier
-from workbench.training.network_state import to_array
-from workbench.training.resnet import Block, ConvolutionNorm, ResNet, ResNetBody, Standardized
-from workbench.training.unet import DoubleConvolution, LocalContrast, UNet
+from workbench.training.encoders import (
+    STATISTICS,
+    Block,
+    ConvolutionNorm,
+    Lite0Body,
+    Lite0Classifier,
+    ResNet,
+    ResNetBody,
+    Standardized,
+)
+from workbench.training.networks import DoubleConvolution, LocalContrast, UNet
+from workbench.training.optimizers import to_array
 
 Verdicts = ResNet | Lite0Classifier
 INPUT, OUTPUT, MAPS = "picture", "probabilities", "maps"

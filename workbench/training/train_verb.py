@@ -7,14 +7,21 @@ import contextlib
 
 from workbench.core.messages import Message
 from workbench.core.problems import Problem, RunBroken, RunInUse
-from workbench.core.runs import captured_program
+from workbench.core.runs import child_process
 from workbench.core.runs.events import Event, Progress
 from workbench.core.runs.launch import RunLock, processes, rank_of_this_process
 from workbench.core.runs.run import Run
 from workbench.inference.batch.stay_awake import stay_awake
 from workbench.inference.io.file_access import remove_file
-from workbench.training.control_channel import ControlChannel
-from workbench.training.reporter import Clock, Reporter, forget_launcher, need_paddle, print_to, run_to_final_event
+from workbench.training.reporter import (
+    Clock,
+    ControlChannel,
+    Reporter,
+    forget_launcher,
+    need_paddle,
+    print_to,
+    run_to_final_event,
+)
 
 
 def run_training(run: Run, pipe: int | None, clock: Clock, options: argparse.Namespace) -> int:
@@ -86,9 +93,7 @@ def _claim(
         lock.acquire(options.lock_seconds, on_wait=waiting, cancelled=cancelled)
     except RunInUse as problem:
         if options.apart:
-            Reporter(None, Clock(), run.ranks / "rank-0.jsonl")(
-                captured_program.from_problem(problem, log=run.log_path)
-            )
+            Reporter(None, Clock(), run.ranks / "rank-0.jsonl")(child_process.from_problem(problem, log=run.log_path))
         raise
     held.callback(lock.release)
     return lock
@@ -126,7 +131,7 @@ def _train_until_signal(run: Run, report: Reporter, channel: ControlChannel, clo
     except KeyboardInterrupt:
         if not channel.stop:
             raise
-        return captured_program.stopped_event(run.name, 0.0, usable=run.usable, resumable=run.resumable)
+        return child_process.stopped_event(run.name, 0.0, usable=run.usable, resumable=run.resumable)
 
 
 def _train(run: Run, report: Reporter, channel: ControlChannel, clock: Clock, resume: bool) -> Event:

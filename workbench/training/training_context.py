@@ -28,18 +28,15 @@ from workbench.inference.io.file_access import sweep
 from workbench.inference.model_settings import ModelSettings, SettingsError
 from workbench.training import checkpoint, device, losses, networks, precision
 from workbench.training.checkpoint import BestCheckpoint
-from workbench.training.control_channel import ControlChannel
 from workbench.training.device import Device
 from workbench.training.device_settings import adapt_to_device
 from workbench.training.distributed import process_group
 from workbench.training.distributed.process_group import ProcessGroup, RankCommand
-from workbench.training.evaluator import Evaluator
-from workbench.training.frozen_labels import FrozenLabels
+from workbench.training.evaluator import Evaluator, FrozenLabels
 from workbench.training.learner import Learner
-from workbench.training.network_state import load_weights
-from workbench.training.optimizers import make_optimizer
+from workbench.training.optimizers import load_weights, make_optimizer
 from workbench.training.patch_loader import ImageCache, PatchLoader, PatchSampler
-from workbench.training.reporter import Clock, Reporter
+from workbench.training.reporter import Clock, ControlChannel, Reporter
 from workbench.training.weights.encoder_weights import load_initial_weights
 from workbench.training.weights.warm_start import start_from
 

@@ -1,33 +1,110 @@
 """Training loop of a run: optimization steps, validation, best weights and checkpoints, within the budget; its reports,
 and the loop of the other processes of a distributed training.
+
+The last layer of a network for verdicts is fitted to the features of all training images before the first step.
 """
 
 from __future__ import annotations
 
+import contextlib
 import os
 import time
 from collections.abc import Callable
 
+import numpy as np
+import paddle
+
+from workbench.core.logistic_regression import CrossFit, cross_fit
 from workbench.core.messages import Message
 from workbench.core.problems import Problem, WorkerFailed
-from workbench.core.runs import captured_program
-from workbench.core.runs.events import Checkpoint, Finished, Started, Step, Trouble
+from workbench.core.runs import child_process
+from workbench.core.runs.events import Checkpoint, Finished, Progress, Started, Step, Trouble
 from workbench.core.runs.held_out import SPLITS
+from workbench.core.runs.onnx_files import frozen_session
 from workbench.core.runs.run import Run
+from workbench.core.runs.training_settings import TrainingSettings
+from workbench.inference.cpu_environment import cores
 from workbench.inference.engines import EngineError, NotFiniteError
-from workbench.training.control_channel import ControlChannel
+from workbench.inference.text_safety import natural_key
+from workbench.inference.tiles import normalize
 from workbench.training.device import gpu_failure, gpu_uuids, release_memory
 from workbench.training.device_settings import computes_alike
 from workbench.training.distributed.process_group import RankCommand
+from workbench.training.encoders import Lite0Classifier
 from workbench.training.finalize import finalize_run
-from workbench.training.head_fit import fit_head, fits_head
 from workbench.training.learner import OutOfMemory, StepResult
 from workbench.training.live_labels import ContinuousRounds, LiveLabels, reload_image
+from workbench.training.onnx_graph import INPUT, statistics_onnx
 from workbench.training.previews import PreviewScheduler
 from workbench.training.profiler import StepProfiler
-from workbench.training.reporter import Clock, Reporter
+from workbench.training.reporter import Clock, ControlChannel, Reporter
 from workbench.training.training_context import TrainingContext, prepare
 from workbench.training.validation import validate
+
+_REPORTED = 8  # images between two reports of the progress
+_EXAMPLES, _MOST_VARIATIONS = 1200, 8  # images with their variations, of each image
+
+
+def fits_head(settings: TrainingSettings) -> bool:
+    """Return whether the last layer is fitted before the training: that of a network which no run has trained yet."""
+    return settings.model == "resnet" and settings.encoder == "lite0" and not settings.start_from
+
+
+def fit_head(context: TrainingContext) -> None:
+    """Fit the last layer, unless the run is stopped or images of one verdict only can be read.
+
+    `context.state.fitted` becomes the accuracy on parts that were left out of the fit.
+    """
+    net = context.learner.net
+    assert isinstance(net, Lite0Classifier)
+    features, verdicts, parts, variations = _features(context, net)
+    truth = np.array(verdicts)
+    if context.control.stop or len(set(verdicts)) < 2:
+        return
+    result = cross_fit(features, truth, parts, len(context.dataset.verdicts))
+    _set_head(net, result)
+    context.learner.copy_to_mean()
+    correct = result.probabilities.argmax(axis=1) == truth
+    context.state.fitted = float(correct[:: 1 + variations].mean())  # of the images without variations
+
+
+def _features(context: TrainingContext, net: Lite0Classifier) -> tuple[np.ndarray, list[int], list[str], int]:
+    """Return the statistics of the readable training images, float64 (N, features), their verdicts and parts.
+
+    Each image is followed by variations of it with the augmentations of the run, whose number is returned, too.
+    """
+    session = frozen_session(statistics_onnx(net, context.settings.channels), threads=cores())
+    items = sorted(context.sampler.items, key=lambda item: natural_key(item.key))
+    features, truth, parts = [], [], []
+    variations = max(1, min(_MOST_VARIATIONS, _EXAMPLES // max(1, len(items)) - 1))
+    for first in range(0, len(items), _REPORTED):
+        if context.control.stop:
+            break
+        context.report(Progress(what=Message("progress.features"), done=first, total=len(items)), keep=False)
+        for number, item in enumerate(items[first : first + _REPORTED], first):
+            generator = np.random.default_rng([context.settings.seed, number])
+            with contextlib.suppress(Problem):  # reported as an image that is left out
+                image = normalize(context.sampler.cache.get(item.key).image, context.model_settings)
+                images = [image, *(context.sampler.varied_image(item, generator) for _ in range(variations))]
+                features.append(np.asarray(session.run(None, {INPUT: np.stack(images)})[0], np.float64))
+                truth += [context.dataset.verdicts.index(str(item.verdict))] * len(images)
+                parts += [item.part] * len(images)
+    return np.concatenate(features) if features else np.zeros((0, 0)), truth, parts, variations
+
+
+def _set_head(net: Lite0Classifier, result: CrossFit) -> None:
+    head = result.head
+    for tensor, values in (
+        (net.center, head.center),
+        (net.scale, head.scale),
+        (net.head.weight, head.weights),
+        (net.head.bias, head.bias),
+    ):
+        tensor.set_value(paddle.to_tensor(values.astype(np.float32)))
+
+
+# --- training loop --------------------------------------------------------------------------------
+
 
 _MAX_REPORTED = 20  # images reported individually as left out from the start
 SAVE_SECONDS, REPORT_SECONDS = 60.0, 0.2
@@ -272,7 +349,7 @@ def _in_32_bits(reason: str) -> Trouble:
 
 def abandon(context: TrainingContext, problem: WorkerFailed) -> None:
     """End this process, which waits for another one that has ended."""
-    context.report(captured_program.from_problem(problem, log=context.run.log_path))
+    context.report(child_process.from_problem(problem, log=context.run.log_path))
     os._exit(1)
 
 

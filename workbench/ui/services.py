@@ -5,13 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass, field, fields
 
 from workbench.session.click_segmentation import ClickSegmentation
-from workbench.session.display_presets import DisplayPresets, ReferenceComparison
+from workbench.session.display_presets import DisplayPresets, ImagePages, ReferenceComparison
 from workbench.session.error_log import ErrorLog
-from workbench.session.image_pages import ImagePages
 from workbench.session.image_suggestions import ImageSuggestions
 from workbench.session.instant_overlay import InstantOverlay
-from workbench.session.label_issue_review import LabelIssueReview, LabelRepair
-from workbench.session.label_queue import LabelQueue
+from workbench.session.label_queue import LabelIssueReview, LabelQueue, LabelRepair
+from workbench.session.prediction_jobs import SuggestAll
 from workbench.session.predictions import Predictions, RunThresholds
 from workbench.session.preferences import Preferences
 from workbench.session.project_jobs import (
@@ -27,7 +26,6 @@ from workbench.session.project_jobs import (
 from workbench.session.run_evaluation import RunEvaluation
 from workbench.session.session import Session
 from workbench.session.spot_finder import SpotFinder
-from workbench.session.suggest_all import SuggestAll
 from workbench.session.training.saved_overrides import ContinuousTraining, SavedOverrides
 from workbench.session.training.shown_runs import RunList, RunMonitor
 from workbench.session.training.telemetry import TelemetryThread

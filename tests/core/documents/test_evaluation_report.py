@@ -28,9 +28,8 @@ from workbench.core.documents.document import (
     chart_svg,
     to_html,
 )
-from workbench.core.documents.metric_tables import rounded_area, size_name, size_range
 from workbench.core.documents.report_content import MOST, ReportImages, evaluation_report
-from workbench.core.documents.run_blocks import operating_point_blocks
+from workbench.core.documents.run_blocks import operating_point_blocks, rounded_area, size_name, size_range
 from workbench.core.evaluation.evaluation_comparison import (
     EvaluationComparison,
     FigureDifference,

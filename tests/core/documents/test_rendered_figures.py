@@ -22,7 +22,7 @@ from tests.session.verdict_run import make_verdict_project
 from tests.training.model_card.card_pages import PARITY
 from workbench import cli
 from workbench.cli.train import summary
-from workbench.core.documents import metric_tables
+from workbench.core.documents import run_blocks
 from workbench.core.documents.comparison_report import compare_evaluations, comparison_report
 from workbench.core.documents.document import Document, Section, Table, to_html
 from workbench.core.documents.report_content import ReportImages, evaluation_report
@@ -34,8 +34,7 @@ from workbench.core.messages import Message
 from workbench.core.project.project import Project
 from workbench.core.runs.run import Run
 from workbench.inference.predictor import Predictor
-from workbench.training.model_card.card_content import CardSources, make_card
-from workbench.training.model_card.card_writer import evaluate_holdout, to_markdown
+from workbench.training.model_card import CardSources, evaluate_holdout, make_card, to_markdown
 from workbench.ui.evaluation import verdict_evaluation_page
 from workbench.ui.evaluation.confusion_table import ConfusionTable
 from workbench.ui.evaluation.evaluation_tables import ClassTable
@@ -270,7 +269,7 @@ def test_what_is_not_measured_has_its_reason_everywhere(tmp_path, qapp):
     evaluation = evaluate_run(project, run, "all", items=[each for each in items if each.classes == [1]], **rest)
     figures = evaluation.figures
     assert figures.good == 0 and len(figures.classes) > 1
-    document = Document("", "", metric_tables.headlines(figures), [Section("", metric_tables.tables(evaluation))])
+    document = Document("", "", run_blocks.headlines(figures), [Section("", run_blocks.tables(evaluation))])
     html, printed = to_html(document), summary(mask_report(figures))
     assert "Not measured" in html and "– (no good images)" in html and "– (no labels)" in html
     assert "False alarms per image – (no good images)" in printed and "Dice, any defect 0" in printed
@@ -288,13 +287,13 @@ def test_sizes_of_defects_have_the_same_words(tmp_path, qapp):
     settings = replace(evaluation.settings, um_per_pixel=None)
     figures = replace(evaluation.figures, rows=(*(r for r in evaluation.figures.rows if r.scope != "size"), *rows))
     evaluation = replace(evaluation, settings=settings, images=replace(evaluation.images, figures=figures))
-    lines = [line for block in metric_tables.tables(evaluation) if isinstance(block, Table) for line in block.rows]
+    lines = [line for block in run_blocks.tables(evaluation) if isinstance(block, Table) for line in block.rows]
     report = {str(line[0]).partition(": ")[2]: line[1].text for line in lines if ": " in str(line[0])}
     table = ClassTable()
     table.show_figures(figures, {id: (name, "#ff0000") for id, name in figures.classes.items()}, None, masks=True)
     page = {line[0]: line[1] for line in qt_cells(table)}
     for of, row in zip(SIZES, rows):
-        words = str(metric_tables.size_range(of, None))
+        words = str(run_blocks.size_range(of, None))
         assert states(row, report[words]) and states(row, page[words])
 
 

@@ -12,8 +12,14 @@ from tests.inference.conftest import GRAY_BIAS, GRAY_WEIGHTS, gray_settings, spo
 from workbench.core.geometry.drawing import Rect
 from workbench.core.images.image_files import read
 from workbench.core.label_next import label_ranking
-from workbench.core.label_next.image_features import DESCRIPTOR_SIZE, SALIENCE_SIZE, describe, saliency_features
-from workbench.core.label_next.image_scan import ImageScanner, spread_keys
+from workbench.core.label_next.image_features import (
+    DESCRIPTOR_SIZE,
+    SALIENCE_SIZE,
+    ImageScanner,
+    describe,
+    saliency_features,
+    spread_keys,
+)
 from workbench.core.label_next.label_issues import LabelIssue
 from workbench.core.label_next.label_ranking import Candidate, LabeledImage, rank
 from workbench.core.label_next.uncertainty import (
@@ -369,7 +375,7 @@ def test_scan_can_be_cancelled_and_skips_broken_images(project, model):
 
 
 def test_a_large_image_is_examined_in_parts(project, model, monkeypatch):
-    import workbench.core.label_next.image_scan as module
+    import workbench.core.label_next.image_features as module
 
     image = np.full((100, 230), 128, np.uint8)
     image[10:20, 10:20] = image[60:70, 200:215] = 10

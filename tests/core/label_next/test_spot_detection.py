@@ -5,8 +5,14 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from workbench.core.label_next.spot_detection import MAX_PIXELS, cell_features, example_directions, find_spots
-from workbench.core.label_next.spot_search import EXAMPLES, SpotSearch
+from workbench.core.label_next.spot_detection import (
+    EXAMPLES,
+    MAX_PIXELS,
+    SpotSearch,
+    cell_features,
+    example_directions,
+    find_spots,
+)
 from workbench.core.problems import ImageBroken
 from workbench.core.project import annotation
 from workbench.inference.io.image_io import write_png

@@ -166,7 +166,7 @@ def test_counts_agree_with_numpy():
 _UNPACK = """
 import sys, time
 from pathlib import Path
-from workbench.core.project.label_files import unpacked
+from workbench.core.project.import_images import unpacked
 from workbench.core.project.project import Project
 
 with unpacked(Project.open(sys.argv[1], write=False), Path(sys.argv[2])) as folder:

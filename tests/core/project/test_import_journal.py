@@ -19,8 +19,8 @@ from workbench.core.problems import CannotWrite, NothingToImport
 from workbench.core.project import annotation, class_merge, file_transaction, import_journal, importing
 from workbench.core.project.file_transaction import FilePass, changes, last_change
 from workbench.core.project.import_account import ImportRequest
+from workbench.core.project.import_images import open_labels
 from workbench.core.project.importing import import_labels
-from workbench.core.project.label_files import open_labels
 from workbench.core.project.project import Project
 from workbench.core.runs.launch import worker_environment
 from workbench.inference.io.image_io import write_png

@@ -14,8 +14,7 @@ from tests.conftest import fill_project
 from workbench.core import problems
 from workbench.core.project import annotation, trash
 from workbench.core.project.packing import is_packed, pack, packed_name, unpack
-from workbench.core.project.project import Project
-from workbench.core.project.source_locations import locate_source, source_reports
+from workbench.core.project.project import Project, locate_source, source_reports
 from workbench.core.project.sources import relative_path
 from workbench.inference.io import file_access
 from workbench.inference.io.image_io import write_png

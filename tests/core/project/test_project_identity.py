@@ -18,9 +18,9 @@ from workbench.core.problems import (
     ProjectBroken,
     ProjectMoved,
 )
-from workbench.core.project import annotation, shared_keys
+from workbench.core.project import annotation, sources
 from workbench.core.project.project import Project
-from workbench.core.project.project_identity import rescue_folder
+from workbench.core.project.project_folder import rescue_folder
 from workbench.core.project.sources import Source
 from workbench.inference.io.image_io import read_image, write_png
 
@@ -156,7 +156,7 @@ def shared(root, tmp_path) -> Path:
 
 @pytest.mark.parametrize("moves", [0, 1, 2])
 def test_interrupted_separation_keeps_each_label_with_its_image(shared, monkeypatch, moves):
-    move, calls = shared_keys.move_file, []
+    move, calls = sources.move_file, []
 
     def interrupted(path, target, *, root):
         calls.append(path)
@@ -164,7 +164,7 @@ def test_interrupted_separation_keeps_each_label_with_its_image(shared, monkeypa
             raise CannotWrite(path=str(path), why="the drive is gone")
         move(path, target, root=root)
 
-    monkeypatch.setattr(shared_keys, "move_file", interrupted)
+    monkeypatch.setattr(sources, "move_file", interrupted)
     with pytest.raises(CannotWrite):
         Project.open(shared)
     assert len(calls) == moves + 1

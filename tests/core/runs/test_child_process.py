@@ -14,8 +14,7 @@ import psutil
 import pytest
 
 from workbench.core.problems import BadSettings
-from workbench.core.runs.captured_program import run_captured
-from workbench.core.runs.child_process import ChildProcess, StopEscalation, StopTimeouts
+from workbench.core.runs.child_process import ChildProcess, StopEscalation, StopTimeouts, run_captured
 from workbench.core.runs.events import Checkpoint, Finished, Trouble, encode, encode_command
 from workbench.core.runs.export_options import (
     COMMAND_LINE_FORMATS,

@@ -10,7 +10,7 @@ import pytest
 from tests.gpu_stand_ins import NvmlModule, StandInGpu
 from workbench.core.messages import Message
 from workbench.core.runs import planner
-from workbench.core.runs.captured_program import ChildOutput
+from workbench.core.runs.child_process import ChildOutput
 from workbench.core.runs.network_stats import multiplications, receptive_field
 from workbench.core.runs.planner import BATCH_REASON, StepCost, adapt, planned_batch
 from workbench.core.runs.run import plan_run

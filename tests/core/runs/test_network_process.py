@@ -31,12 +31,12 @@ from workbench.core.runs.run import list_runs
 from workbench.inference.io.image_io import write_png
 from workbench.inference.predictor import Predictor
 from workbench.session.click_segmentation import ClickSegmentation
+from workbench.session.prediction_jobs import SuggestAll
 from workbench.session.predictions import Predictions
 from workbench.session.preferences import Preferences
 from workbench.session.project_jobs import AdoptionJob, GaugeJob
 from workbench.session.run_evaluation import RunEvaluation
 from workbench.session.session import Session
-from workbench.session.suggest_all import SuggestAll
 from workbench.session.training.training_control import TrainingControl
 
 OPTIONS = AdoptionOptions(classes=("scratch",), size=64, stride=8)

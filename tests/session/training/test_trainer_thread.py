@@ -11,7 +11,7 @@ import psutil
 import pytest
 
 from workbench.core.project.project import Project
-from workbench.core.runs import captured_program, child_process
+from workbench.core.runs import child_process
 from workbench.core.runs.child_process import ChildProcess, StopTimeouts
 from workbench.core.runs.events import BestKept, Checkpoint, Failed, Finished, Started, Step, Trouble, decode, encode
 from workbench.core.runs.run import Run, create_run
@@ -300,21 +300,19 @@ def test_past_run_is_replayed(begin, run, qtbot):
     ],
 )
 def test_cause_of_every_exit(code, log, words):
-    assert words in captured_program.cause(code, log)
+    assert words in child_process.cause(code, log)
 
 
 def test_problem_survives_the_process_boundary():
     from workbench.core import problems
 
-    received = captured_program.from_problem(problems.ParityFailed(why="0.1", report="r.json"))
-    back = captured_program.to_problem(received, "export", captured_program.Path("log"))
+    received = child_process.from_problem(problems.ParityFailed(why="0.1", report="r.json"))
+    back = child_process.to_problem(received, "export", child_process.Path("log"))
     assert type(back) is problems.ParityFailed and back.fields == {"why": "0.1", "report": "r.json"}
-    other = captured_program.to_problem(
-        Failed(why="odd", problem="ParityFailed"), "export", captured_program.Path("log")
-    )
+    other = child_process.to_problem(Failed(why="odd", problem="ParityFailed"), "export", child_process.Path("log"))
     assert isinstance(other, problems.WorkerFailed) and "odd" in str(other)
     assert isinstance(
-        captured_program.to_problem(Failed(why="x", problem="annotations"), "export", captured_program.Path("log")),
+        child_process.to_problem(Failed(why="x", problem="annotations"), "export", child_process.Path("log")),
         problems.WorkerFailed,
     )
 

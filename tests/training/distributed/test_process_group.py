@@ -28,15 +28,14 @@ from workbench.core.runs.launch import (
     worker_command,
 )
 from workbench.core.runs.run import Run
-from workbench.training import control_channel, device, training_context, training_loop
-from workbench.training.control_channel import ControlChannel
+from workbench.training import device, reporter, training_context, training_loop
 from workbench.training.distributed import process_group, rank_launcher
 from workbench.training.distributed.process_group import CommandMessage, ProcessGroup, RankCommand, distributed
 from workbench.training.learner import Learner
+from workbench.training.networks import UNet
 from workbench.training.optimizers import make_optimizer
 from workbench.training.precision import Precision, PrecisionChoice
-from workbench.training.reporter import Clock, Reporter
-from workbench.training.unet import UNet
+from workbench.training.reporter import Clock, ControlChannel, Reporter
 
 TINY = {"widths": [4, 8], "patch": 32, "batch": 4, "average": 0.5}
 LONG = {**TINY, "minutes": 60.0, "epochs": None, "validations": 200}
@@ -281,9 +280,9 @@ def test_worker_rank_executes_commands(labeled_project, monkeypatch):
 
 def test_worker_rank_without_leader_ends(monkeypatch):
     left = []
-    monkeypatch.setattr(control_channel, "EXIT_SECONDS", 0.0)
-    monkeypatch.setattr(control_channel.os, "read", lambda pipe, most: b"")
-    monkeypatch.setattr(control_channel.os, "_exit", left.append)
+    monkeypatch.setattr(reporter, "EXIT_SECONDS", 0.0)
+    monkeypatch.setattr(reporter.os, "read", lambda pipe, most: b"")
+    monkeypatch.setattr(reporter.os, "_exit", left.append)
     ControlChannel(None).read_pipe()
     assert left == []
     ControlChannel(None, in_group=True).read_pipe()

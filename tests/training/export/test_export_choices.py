@@ -25,7 +25,7 @@ from workbench.inference.io.image_io import read_image, write_png
 from workbench.inference.model_settings import EngineOptions, load_settings
 from workbench.inference.predictor import Predictor
 from workbench.inference.verdict_rule import VerdictRule
-from workbench.training.export import holdout_effects, latency
+from workbench.training.export import export_images, latency
 from workbench.training.export.parity import Parity, check_cost, compare
 
 # An independent program, written after the description of model.json.
@@ -209,7 +209,7 @@ def test_earlier_reason_is_not_overwritten():
 
 def test_operating_points_lie_around_the_validated_one(labeled_project):
     run = make_run(labeled_project, widths=[4, 8])
-    items, note = holdout_effects.measure_effects(run.dataset())
+    items, note = export_images.measure_effects(run.dataset())
     assert items and not note
 
     def dark(batch):  # detects dark pixels, with a wide border of uncertain ones
@@ -219,7 +219,7 @@ def test_operating_points_lie_around_the_validated_one(labeled_project):
     settings = replace(SETTINGS, thresholds=(0.5,))
     received = []
     moved = {
-        point: holdout_effects.move_thresholds(
+        point: export_images.move_thresholds(
             point, settings, dark, labeled_project, items, tick=received.append
         ).thresholds[0]
         for point in ("balanced", "more", "fewer", "0.35")
@@ -230,21 +230,21 @@ def test_operating_points_lie_around_the_validated_one(labeled_project):
 
 def test_rule_is_chosen_again_for_other_thresholds(labeled_project):
     run = make_run(labeled_project, widths=[4, 8])
-    items, _ = holdout_effects.measure_effects(run.dataset())
+    items, _ = export_images.measure_effects(run.dataset())
     settings = replace(SETTINGS, thresholds=(0.9,), verdict_rule=VerdictRule("mass", 1e6))
     budget = ChosenRule(settings.verdict_rule, RuleChoice("budget", 5), ("val",))
-    again = holdout_effects.refit_rule(budget, settings, bright, labeled_project, items).verdict_rule
+    again = export_images.refit_rule(budget, settings, bright, labeled_project, items).verdict_rule
     assert again.kind == "mass" and again.mass < 1e6
     fixed = ChosenRule(settings.verdict_rule, RuleChoice("mass", 1e6))
     for stored in (None, fixed):
-        assert holdout_effects.refit_rule(stored, settings, bright, labeled_project, items) == settings
-    assert holdout_effects.refit_rule(budget, settings, bright, labeled_project, []) == settings
+        assert export_images.refit_rule(stored, settings, bright, labeled_project, items) == settings
+    assert export_images.refit_rule(budget, settings, bright, labeled_project, []) == settings
 
 
 @pytest.mark.parametrize("point", ["often", "0", "1.5", "nan"])
 def test_invalid_operating_point_is_reported(labeled_project, point):
     with pytest.raises(BadSettings, match="point cannot be"):
-        holdout_effects.move_thresholds(point, SETTINGS, bright, labeled_project, [], tick=print)
+        export_images.move_thresholds(point, SETTINGS, bright, labeled_project, [], tick=print)
 
 
 @pytest.mark.parametrize("options", [ExportOptions(("tflite",)), ExportOptions(()), ExportOptions(target_ms=0.0)])

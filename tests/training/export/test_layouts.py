@@ -20,11 +20,10 @@ from workbench.inference.io.image_io import read_image
 from workbench.inference.model_settings import ClassSettings, ModelSettings, load_settings
 from workbench.inference.predictor import Predictor
 from workbench.inference.tiles import normalize
-from workbench.training.export import paddle_deployment
-from workbench.training.export.layouts import LayoutSource, safe_name
-from workbench.training.export.triton_repository import model_config
+from workbench.training.export import layouts
+from workbench.training.export.layouts import LayoutSource, model_config, safe_name
+from workbench.training.networks import UNet
 from workbench.training.onnx_graph import to_onnx
-from workbench.training.unet import UNet
 
 SETTINGS = ModelSettings(
     task="segmentation",
@@ -175,7 +174,7 @@ def test_normalization_of_paddle_is_that_of_the_application(channels):
         SETTINGS, channels=channels, mean=SETTINGS.mean[:channels], std=SETTINGS.std[:channels]
     )
     image = np.random.default_rng(1).integers(0, 256, (20, 30, 3), np.uint8)
-    mean, std = paddle_deployment.normalization(settings)
+    mean, std = layouts.normalization(settings)
     values = (image / 255 - mean) / std
     if channels == 1:
         values = values @ [[0.299], [0.587], [0.114]]
@@ -196,9 +195,9 @@ def test_paddle_program_has_all_steps(tmp_path):
     net.eval()
     rng = np.random.default_rng(5)
     images = [rng.integers(0, 65536, shape, np.uint16) for shape in ((64, 64, 3), (21, 50), (3, 40, 3), (90, 70, 3))]
-    result = paddle_deployment.write_deployment(tmp_path, SETTINGS, layout_source(net, *images))
+    result = layouts.write_deployment(tmp_path, SETTINGS, layout_source(net, *images))
     assert result.passed and result.images == 4, result.why
-    classes = [np.unique(paddle_deployment.outputs_of(
+    classes = [np.unique(layouts.outputs_of(
         paddle.jit.load(str(tmp_path / "paddlex" / "inference")), SETTINGS, (images[0] >> 8).astype(np.uint8)
     )["class_map"])]  # fmt: skip
     assert set(classes[0]) <= {0, 3, 7} and len(classes[0]) > 1
@@ -211,12 +210,12 @@ def test_paddle_program_that_differs_is_not_kept(tmp_path, monkeypatch):
         SETTINGS, channels=1, mean=(0.5,), std=(0.2,), classes=SETTINGS.classes[:1], thresholds=(0.4,), min_area=(0,)
     )
     image, _ = scratched(np.random.default_rng(0), 64, 64)
-    monkeypatch.setattr(paddle_deployment, "MAX_VALUE", -0.4)
-    result = paddle_deployment.write_deployment(tmp_path, settings, layout_source(net, image))
+    monkeypatch.setattr(layouts, "MAX_VALUE", -0.4)
+    result = layouts.write_deployment(tmp_path, settings, layout_source(net, image))
     assert not result.passed and not list(tmp_path.iterdir())
 
 
 def test_resized_images_are_refused_for_paddle(tmp_path):
     settings = dataclasses.replace(SETTINGS, scale=0.5)
-    result = paddle_deployment.write_deployment(tmp_path, settings, layout_source(None))
+    result = layouts.write_deployment(tmp_path, settings, layout_source(None))
     assert "0.5" in result.why and not list(tmp_path.iterdir())

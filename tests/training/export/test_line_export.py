@@ -24,8 +24,8 @@ from workbench.inference.model_settings import ClassSettings, ModelSettings
 from workbench.inference.predictor import Predictor
 from workbench.training.evaluator import DygraphEngine
 from workbench.training.export.line_export import netpbm, write_line_model
+from workbench.training.networks import UNet
 from workbench.training.onnx_graph import to_onnx
-from workbench.training.unet import UNet
 
 HERE = Path(__file__).parent
 

@@ -19,13 +19,13 @@ from workbench.inference.predictor import Predictor
 from workbench.inference.region_table import ANY_CLASS, RegionLimit
 from workbench.inference.verdict_rule import VerdictRule
 from workbench.training import onnx_graph
+from workbench.training.encoders import ResNet
 from workbench.training.export.export_metadata import line_metadata
 from workbench.training.export.layouts import facts
 from workbench.training.export.line_export import LineModel, fit_image
 from workbench.training.export.line_graph import LineModelRefused, line_model, pixel_type, plan_resize
 from workbench.training.export.parity import compare_line
-from workbench.training.resnet import ResNet
-from workbench.training.unet import UNet
+from workbench.training.networks import UNet
 
 SEGMENTATION = ModelSettings(
     task="segmentation",

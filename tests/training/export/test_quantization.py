@@ -10,10 +10,10 @@ import paddle
 import pytest
 from onnxruntime import InferenceSession
 
+from workbench.training.encoders import ResNet
 from workbench.training.export.export_formats import quantize
+from workbench.training.networks import UNet
 from workbench.training.onnx_graph import to_onnx
-from workbench.training.resnet import ResNet
-from workbench.training.unet import UNet
 
 
 def batches(side: int, count: int = 4):

@@ -27,11 +27,12 @@ from workbench.core.resources import LANGUAGES
 from workbench.core.runs.export_options import ExportOptions
 from workbench.core.runs.training_settings import TrainingSettings
 from workbench.inference.predictor import Predictor
-from workbench.training.model_card.card_content import CardSources, make_card
-from workbench.training.model_card.card_writer import (
+from workbench.training.model_card import (
     CARD_FILE,
     README_FILE,
+    CardSources,
     evaluate_holdout,
+    make_card,
     to_html,
     to_markdown,
     write_card,

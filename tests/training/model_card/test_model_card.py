@@ -37,11 +37,13 @@ from workbench.inference.model_settings import MODEL_FILE, load_settings, save_s
 from workbench.inference.predictor import Predictor
 from workbench.inference.region_table import ANY_CLASS, RegionLimit
 from workbench.inference.verdict_rule import VerdictRule
-from workbench.training.model_card.card_content import CardEvaluation, CardSources, make_card
-from workbench.training.model_card.card_writer import (
+from workbench.training.model_card import (
     CARD_FILE,
     README_FILE,
+    CardEvaluation,
+    CardSources,
     evaluate_holdout,
+    make_card,
     to_html,
     to_markdown,
     write_card,

@@ -19,8 +19,8 @@ from workbench.core.runs.run import create_run, list_runs
 from workbench.core.runs.training_settings import request
 from workbench.inference.predictor import Predictor
 from workbench.training import finalize
-from workbench.training.network_state import load_weights, weights
-from workbench.training.unet import UNet
+from workbench.training.networks import UNet
+from workbench.training.optimizers import load_weights, weights
 from workbench.training.weights import warm_start
 from workbench.training.weights.warm_start import prune
 

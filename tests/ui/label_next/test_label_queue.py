@@ -21,7 +21,7 @@ from workbench.core.runs.run import Run
 from workbench.core.runs.training_settings import TrainingSettings
 from workbench.core.suggestions.suggestions import Suggestion
 from workbench.inference.model_settings import ClassSettings, save_settings
-from workbench.session.label_issue_review import LabelIssueReview
+from workbench.session.label_queue import LabelIssueReview
 from workbench.ui.images.image_model import ReasonRole
 from workbench.ui.text import label_next_texts
 

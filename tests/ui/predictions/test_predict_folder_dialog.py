@@ -14,7 +14,7 @@ from PySide6.QtTest import QTest
 
 from tests.inference.conftest import gray_export, limited_export, spotted, unlike_images, verdict_export
 from workbench.inference.io.image_io import write_png
-from workbench.session import folder_prediction
+from workbench.session import prediction_jobs
 from workbench.ui.predictions.predict_folder_dialog import PredictFolderDialog
 from workbench.ui.text import formatting
 from workbench.ui.widgets.dialogs import Question
@@ -124,14 +124,14 @@ def test_stopped_prediction_continues(dialog, gray_export, images, tmp_path, qtb
     rng = np.random.default_rng(8)
     for number in range(10, 30):
         write_png(images / f"{number}.png", spotted(rng, 90, 90))
-    pressed, original = threading.Event(), folder_prediction.predicted_event
+    pressed, original = threading.Event(), prediction_jobs.predicted_event
 
-    def wait_for_click(number: int, *rest: object) -> folder_prediction.ImagePredicted:
+    def wait_for_click(number: int, *rest: object) -> prediction_jobs.ImagePredicted:
         if number > 5:  # the button is clicked before the end
             pressed.wait(LONG / 1000)
         return original(number, *rest)
 
-    monkeypatch.setattr(folder_prediction, "predicted_event", wait_for_click)
+    monkeypatch.setattr(prediction_jobs, "predicted_event", wait_for_click)
     fill_form(dialog, gray_export, images, tmp_path / "out")
     assert not dialog.skip_existing.isEnabled()
     with qtbot.waitSignal(dialog.job.ended, timeout=LONG) as first:

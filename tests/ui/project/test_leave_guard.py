@@ -27,9 +27,9 @@ from workbench.core.project.project import Project
 from workbench.core.runs.child_process import ChildProcess
 from workbench.core.runs.events import Progress, encode
 from workbench.core.runs.run import Run, list_runs
-from workbench.session import folder_prediction
+from workbench.session import prediction_jobs
 from workbench.session.autosave import Autosave
-from workbench.session.folder_prediction import FolderSummary
+from workbench.session.prediction_jobs import FolderSummary
 from workbench.session.tasks import TaskRunner
 from workbench.session.training import trainer_thread, training_control
 from workbench.session.training.trainer_thread import find_live_process
@@ -356,7 +356,7 @@ def start_prediction(working, tmp_path, monkeypatch, *, watch: bool = False):
             pass
         return FolderSummary(request.out, 0, 0, whole=finished.is_set())
 
-    monkeypatch.setattr(folder_prediction, "predict_folder", predict)
+    monkeypatch.setattr(prediction_jobs, "predict_folder", predict)
     working.window.table["predict_folder"].trigger()
     dialog = working.window.findChild(PredictFolderDialog)
     dialog.model.line.setText(str(tmp_path))

@@ -17,7 +17,7 @@ from PySide6.QtWidgets import QKeySequenceEdit, QLineEdit
 
 from workbench.core import messages, problems, resources
 from workbench.core.messages import Message
-from workbench.core.runs import captured_program
+from workbench.core.runs import child_process
 from workbench.core.runs.events import Failed, Finished, decode, encode
 from workbench.ui.text import formatting
 from workbench.ui.text.formatting import translate_message
@@ -141,7 +141,7 @@ def test_nested_reasons_are_translated(chinese):
     expected = "训练进程失败：进程内存不足。", "详情见 /l。"
     fields = {"what": "training", "why": "the process ran out of memory", "log": "/l"}
     assert formatting.failure_text(Failed(why="x", problem="WorkerFailed", fields=fields)) == expected
-    failed = decode(encode(captured_program.failed_event("training", Message("exit.out_of_memory"), Path("/l"))))
+    failed = decode(encode(child_process.failed_event("training", Message("exit.out_of_memory"), Path("/l"))))
     assert formatting.failure_text(failed) == expected
     assert translate_message("A sentence of no catalog.") == "A sentence of no catalog."
 

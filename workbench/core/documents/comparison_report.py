@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from datetime import datetime
 
-from workbench.core.documents import metric_tables
+from workbench.core.documents import run_blocks
 from workbench.core.documents.document import Block, Document, ImagePairs, Paragraph, Points, Section, Table
 from workbench.core.documents.report_content import MOST, ReportImages, subtitle
 from workbench.core.evaluation import figure_texts
@@ -68,7 +68,7 @@ def comparison_report(
 
 def metric_blocks(first: SplitEvaluation, second: SplitEvaluation, comparison: EvaluationComparison) -> Iterator[Block]:
     """Yield the description of the data and the table of metrics."""
-    split = metric_tables.split_name(first.split)
+    split = run_blocks.split_name(first.split)
     yield Paragraph(Message("compare.measured", n=comparison.images, m=comparison.parts, split=split))
     if comparison.left_out:
         yield Paragraph(Message("compare.left_out", n=comparison.left_out), warns=True)

@@ -13,7 +13,7 @@ from datetime import datetime
 import numpy as np
 
 from workbench import __version__
-from workbench.core.documents import metric_tables
+from workbench.core.documents import run_blocks
 from workbench.core.documents.document import (
     Block,
     Chart,
@@ -252,7 +252,7 @@ def evaluation_report(project: Project, evaluation: SplitEvaluation, images: Rep
     """Return the report of an evaluation at its operating point. when: time of the report. Reads images."""
     sections = [
         Section(Message("report.data"), list(_data(evaluation))),
-        Section(Message("report.metrics"), metric_tables.tables(evaluation)),
+        Section(Message("report.metrics"), run_blocks.tables(evaluation)),
         *expectation_sections(evaluation.run),
         Section(Message("card.operating_point"), list(_operating_point(evaluation))),
         *_curves(evaluation),
@@ -264,7 +264,7 @@ def evaluation_report(project: Project, evaluation: SplitEvaluation, images: Rep
     return Document(
         title=Message("report.title", run=evaluation.run.name),
         subtitle=subtitle(project, when),
-        headlines=metric_tables.headlines(evaluation.figures),
+        headlines=run_blocks.headlines(evaluation.figures),
         sections=sections,
     )
 
@@ -277,7 +277,7 @@ def subtitle(project: Project, when: datetime) -> str:
 
 
 def _data(evaluation: SplitEvaluation) -> Iterator[Block]:
-    figures, split = evaluation.figures, metric_tables.split_name(evaluation.split)
+    figures, split = evaluation.figures, run_blocks.split_name(evaluation.split)
     yield Paragraph(Message("report.measured", n=figures.images, m=figures.parts, split=split))
     if evaluation.split == "all":
         yield Paragraph(Message("report.training_included"), warns=True)

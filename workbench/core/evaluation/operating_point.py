@@ -190,7 +190,7 @@ TRAINED = OperatingPointOrigin()
 
 
 def origin(run: Run, dataset: Dataset, request: str) -> OperatingPointOrigin:
-    """Return the origin of the point `request`, see `holdout_effects.move_thresholds`. Raises RunBroken."""
+    """Return the origin of the point `request`, see `export_images.move_thresholds`. Raises RunBroken."""
     if request in ("more", "fewer"):
         return OperatingPointOrigin("export", tuple(split for split in ("val", "test") if dataset.of(split)))
     if request != "balanced":

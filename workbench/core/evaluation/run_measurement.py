@@ -21,7 +21,7 @@ from workbench.core.messages import Message
 from workbench.core.problems import BadSettings
 from workbench.core.project.project import Project
 from workbench.core.runs.dataset import Dataset
-from workbench.core.runs.loaded_model import as_problems
+from workbench.core.runs.model_lookup import as_problems
 from workbench.core.runs.run import Run
 from workbench.inference.region_table import ANY_CLASS, ANY_NAME, RegionLimit
 

@@ -9,8 +9,7 @@ from pathlib import Path
 
 import numpy as np
 
-from workbench.core.label_next.image_features import DESCRIPTOR_SIZE
-from workbench.core.label_next.image_scan import AT_ONCE, ImageScanner, ScanResult, spread_keys
+from workbench.core.label_next.image_features import AT_ONCE, DESCRIPTOR_SIZE, ImageScanner, ScanResult, spread_keys
 from workbench.core.label_next.label_issues import LabelIssue, is_confirmed, verdict_issue, worst_first
 from workbench.core.label_next.label_ranking import Candidate, LabeledImage, RankedImage, rank
 from workbench.core.problems import Problem

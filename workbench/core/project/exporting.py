@@ -18,7 +18,6 @@ from workbench.core.project import annotation
 from workbench.core.project.annotation import has_label_files
 from workbench.core.project.formats.base import comparable
 from workbench.core.project.formats.coco import CocoWriter
-from workbench.core.project.formats.cvat import CvatWriter
 from workbench.core.project.formats.label_export import (
     ExportedImage,
     ExportedNames,
@@ -37,7 +36,8 @@ from workbench.core.project.formats.label_export import (
 )
 from workbench.core.project.formats.label_tables import ImageFolderWriter, VerdictTableWriter
 from workbench.core.project.formats.labelme import LabelmeWriter
-from workbench.core.project.formats.mask_export import (
+from workbench.core.project.formats.mask_values import write_list
+from workbench.core.project.formats.png_masks import (
     PADDLE_LIST,
     VOC_LIST,
     MvtecWriter,
@@ -45,7 +45,7 @@ from workbench.core.project.formats.mask_export import (
     PngWriter,
     VocWriter,
 )
-from workbench.core.project.formats.mask_values import write_list
+from workbench.core.project.formats.xml_formats import CvatWriter
 from workbench.core.project.formats.yolo import YoloBoxWriter, YoloWriter
 from workbench.core.project.project import Project
 

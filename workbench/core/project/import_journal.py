@@ -1,19 +1,25 @@
 """Imports: files prepared in the journal, moved into the project at once, undone and repeated as one step.
 
-`images.jsonl` in the folder of an import has one line for each image.
+`images.jsonl` in the folder of an import has one line for each image. Labels of another program are such a step.
 """
 
 from __future__ import annotations
 
+import contextlib
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
+from typing import cast, get_args
 
 import numpy as np
 
+from workbench.core import problems
+from workbench.core.images.image_files import image_size
+from workbench.core.messages import Message
 from workbench.core.problems import CannotWrite, MaskBroken, NoteBroken, Problem, ProjectBroken
 from workbench.core.project import annotation
+from workbench.core.project.annotation import Split
 from workbench.core.project.class_merge import masks_with_classes
 from workbench.core.project.file_transaction import (
     FilePass,
@@ -26,7 +32,7 @@ from workbench.core.project.file_transaction import (
     last_change,
     new_name,
 )
-from workbench.core.project.project import ClassInfo, Project, ProjectFile
+from workbench.core.project.project import DONT_CARE, NOT_LABELED, ClassInfo, Project, ProjectFile
 from workbench.core.project.sources import Source
 from workbench.core.project.storage import (
     check_links,
@@ -70,20 +76,34 @@ def file_path(kind: str, key: str) -> str:
 
 
 class ImportJournal(FileTransaction[ImportRecord, ImportedImage]):
-    """Import, to which images are added until `close`. Nothing outside of its folder is written before `begin`."""
+    """Import, to which images are added until `close`, in a `with` statement that deletes it after an exception.
+
+    Nothing outside of its folder is written before `begin`, except copies in `journal/kept`.
+    """
 
     kind, plan_type, what = "import", ImportRecord, "what.import"
 
     def __init__(self, project: Project, plan: ImportRecord | None = None) -> None:
         super().__init__(project, plan or ImportRecord(name=new_name(project)))
         self._images: dict[str, ImportedImage] = {}
+        self._kept: list[Path] = []
         if plan is None:
             self.write("preparing")
+
+    def __enter__(self) -> ImportJournal:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: object, trace: object) -> None:
+        if kind is not None:
+            self.delete()
 
     @property
     def count(self) -> int:
         """Number of images that were added."""
         return len(self._images)
+
+    def __contains__(self, key: str) -> bool:
+        return key in self._images
 
     def add(
         self,
@@ -100,8 +120,7 @@ class ImportJournal(FileTransaction[ImportRecord, ImportedImage]):
         elif image is not None:
             copy_file(image, self.new(file_path("image", key)), root=project.root)
         if mask is not None:
-            content = annotation.encode_mask(mask, [*project.classes, *self.plan.classes])
-            write_bytes(self.new(file_path("mask", key)), content, root=project.root)
+            write_bytes(self.new(file_path("mask", key)), self._encoded(mask), root=project.root)
         if note is not None:
             write_json(self.new(file_path("note", key)), note.content(), root=project.root)
         former = self._images.get(key)
@@ -111,13 +130,29 @@ class ImportJournal(FileTransaction[ImportRecord, ImportedImage]):
         replaces = tuple(kind for kind in files if kind != "image" and self.target(file_path(kind, key)).exists())
         self._images[key] = ImportedImage(key, files, replaces)
 
-    def close(self) -> bool:
+    def keep(self, key: str, label: annotation.ProjectLabel) -> None:
+        """Copy a label that loses a conflict to `journal/kept`. A change that is not made has no copies."""
+        parts = {} if label.mask is None else {".png": self._encoded(label.mask)}
+        parts[".json"] = label.note.model_dump_json(indent=1).encode()
+        self._kept += [annotation.backup_conflict(self.project, key, data, end) for end, data in parts.items()]
+
+    def _encoded(self, mask: np.ndarray) -> bytes:
+        return annotation.encode_mask(mask, [*self.project.classes, *self.plan.classes])
+
+    def delete(self) -> None:
+        with contextlib.suppress(OSError):
+            for path in self._kept:
+                remove_file(path, missing_ok=True)
+        super().delete()
+
+    def close(self, *, usable: bool = True) -> bool:
         """Write the list of images, after a check of all their places; afterwards the import can be written.
 
-        Return False for an import that would change nothing. It is to be deleted. Raises CannotWrite.
+        Delete the import and return False if it would change nothing, or is not usable. Raises CannotWrite.
         """
         plan, images = self.plan, self._images.values()
-        if not (images or plan.classes or plan.verdicts or plan.source or plan.ignore):
+        if not usable or not (images or plan.classes or plan.verdicts or plan.source or plan.ignore):
+            self.delete()
             return False
         for image in images:
             for kind in image.files:
@@ -143,6 +178,9 @@ class ImportJournal(FileTransaction[ImportRecord, ImportedImage]):
         for source in file.sources:
             added = [pattern for pattern in plan.ignore.get(source.name, []) if pattern not in source.ignore]
             source.ignore = [*source.ignore, *added]
+
+    def after_do(self, file: ProjectFile) -> None:
+        self._kept = []
 
     def after_undo(self, file: ProjectFile) -> None:
         """Remove what the import has added, except classes, verdicts and sources in use."""
@@ -328,3 +366,88 @@ def _verdicts_in_use(project: Project, verdicts: Sequence[str]) -> set[str]:
 def _has_labels(project: Project, source: Source) -> bool:
     folders = (inside(project.root / name, source.prefix.rstrip("/")) for name in ("masks", "notes"))
     return any(path.is_file() for folder in folders for path in folder.rglob("*"))
+
+
+# --- labels of another program --------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class WrittenLabel:
+    """Label to write to an image. What is None stays as it is.
+
+    class_map: uint8 (H, W) of the size of the image: class ids, 0 background, 254 ignored, 255 not labeled. verdict:
+    name, added to the project if it is new; "" removes it. done: the label is finished; an image without a class map
+    then has no defect. split: "train", "val", "test"; "" removes the assignment. group: name of the part; "" for that
+    of the grouping rule.
+    """
+
+    class_map: np.ndarray | None = None
+    verdict: str | None = None
+    done: bool | None = None
+    split: str | None = None
+    group: str | None = None
+
+
+def write_labels(project: Project, labels: Mapping[str, WrittenLabel]) -> int:
+    """Write labels by key of the image, all or none of them. Return the number of images whose label has changed.
+
+    An interrupted change is finished first. Raises NotInProject, BadSettings, MaskWrongSize, MaskUnknownClass,
+    ImageBroken, NoteBroken, ProjectReadOnly, CannotWrite.
+    """
+    project.need_write(Message("what.import"))
+    recover(project)
+    known = set(project.images())
+    with ImportJournal(project) as journal:
+        for key, label in labels.items():
+            if key not in known:
+                raise problems.NotInProject(name=key)
+            _add(journal, key, label)
+        names = {label.verdict for label in labels.values()} - {None, "", *project.file.verdicts}
+        journal.plan.verdicts = sorted(filter(None, names))
+        journal.plan.label_format, journal.plan.labeled = "python", journal.count
+        changed = journal.close()
+    return journal.execute().images if changed else 0
+
+
+def _add(journal: ImportJournal, key: str, label: WrittenLabel) -> None:
+    """Prepare the files of a label, unless the image has it."""
+    project = journal.project
+    note = annotation.load_note(project, key)
+    before, mask = note.content(), None
+    if label.class_map is not None:
+        mask = _checked(project, key, label.class_map)
+        stored = annotation.load_mask(project, key, (mask.shape[1], mask.shape[0]))
+        mask = None if stored is not None and np.array_equal(stored, mask) else mask
+    if label.verdict is not None:
+        note.verdict = label.verdict or None
+    if label.split is not None:
+        if label.split not in ("", *get_args(Split)):
+            why = Message("settings.choice", names=", ".join(get_args(Split)))
+            raise problems.BadSettings(key="split", value=label.split, why=why)
+        note.pin = cast(Split, label.split) if label.split else None
+    if label.group is not None:
+        note.group = label.group or None
+    if label.done is not None:
+        note.status = "done" if label.done else "started"
+    elif note.status == "new" and (mask is not None or note.verdict is not None):
+        note.status = "started"
+    if label.done and label.class_map is None and project.classes and not project.mask_path(key).exists():
+        mask = annotation.new_mask(image_size(project.image_path(key)), note)
+    if mask is not None or note.content() != before:
+        note.add("import python")
+        journal.add(key, mask=mask, note=note)
+
+
+def _checked(project: Project, key: str, class_map: np.ndarray) -> np.ndarray:
+    """Return a class map as a contiguous array, if the image can have it."""
+    path, (width, height) = str(project.mask_path(key)), image_size(project.image_path(key))
+    if class_map.dtype != np.uint8 or class_map.ndim != 2:
+        why = Message("settings.class_map")
+        raise problems.BadSettings(key="class_map", value=f"{class_map.dtype} {class_map.shape}", why=why)
+    if class_map.shape != (height, width):
+        found = class_map.shape
+        raise problems.MaskWrongSize(path=path, mask_width=found[1], mask_height=found[0], width=width, height=height)
+    unknown = {*annotation.ids_in(class_map)} - {0, DONT_CARE, NOT_LABELED, *(info.id for info in project.classes)}
+    if unknown:
+        raise problems.MaskUnknownClass(path=path, ids=", ".join(map(str, sorted(unknown))))
+    return np.ascontiguousarray(class_map)

@@ -15,8 +15,8 @@ from workbench.core.project import annotation
 from workbench.core.project.formats.base import PairingChoice
 from workbench.core.project.image_row import count_regions
 from workbench.core.project.import_account import ImportReport, ImportRequest
+from workbench.core.project.import_images import LabelFiles
 from workbench.core.project.importing import LabelReading, Progress, ReadLabel
-from workbench.core.project.label_files import LabelFiles
 from workbench.core.project.project import MAX_CLASS_ID, Project, matching_class
 from workbench.inference.io.image_io import decode_image
 from workbench.inference.io.opencv import cv2

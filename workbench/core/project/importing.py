@@ -29,11 +29,12 @@ from workbench.core.project.import_images import (
     ImportClasses,
     ImportImage,
     ImportImages,
+    LabelFiles,
     check_length,
     mask_patterns,
+    open_labels,
 )
 from workbench.core.project.import_journal import ImportJournal, ImportRecord
-from workbench.core.project.label_files import LabelFiles, open_labels
 from workbench.core.project.plausibility import Plausibility
 from workbench.core.project.project import BACKGROUND, NOT_LABELED, Project
 from workbench.core.project.sources import Source, source_of
@@ -397,20 +398,14 @@ def prepare_import(
     label can be imported, or the project has all of it. The last import can then still be undone.
     """
     project.need_write(Message("what.import"))
-    journal = ImportJournal(project)
-    try:
+    with ImportJournal(project) as journal:
         reading = LabelReading(project, files, request)
         report = reading.run(_JournalWriter(reading, journal).add, progress, stopped)
         reading.fill(journal.plan)
         if request.strict and not report.ledger.complete:
             raise problems.NotAllUsed(n=len(report.skipped), first=": ".join(report.skipped[0]))
         usable = report.labeled or report.unchanged
-        report.undoable = bool(usable) and not report.cancelled and journal.close()
-    except BaseException:
-        journal.delete()
-        raise
-    if not report.undoable:
-        journal.delete()
+        report.undoable = journal.close(usable=bool(usable) and not report.cancelled)
     return report, journal if report.undoable else None
 
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Literal
+from typing import Literal
 
 from workbench.core.messages import Message
 from workbench.core.problems import (
@@ -21,7 +21,6 @@ from workbench.core.problems import (
     NameTooLong,
     NoteBroken,
     NoteTooNew,
-    Problem,
 )
 from workbench.core.project import annotation, import_journal
 from workbench.core.project.annotation import ProjectLabel, continues, labeled_keys, united_history
@@ -30,8 +29,7 @@ from workbench.core.project.grouping import FileTable
 from workbench.core.project.import_account import Ledger, Tally
 from workbench.core.project.import_journal import ImportJournal
 from workbench.core.project.project import ClassInfo, Project, matching_class
-from workbench.core.project.shared_keys import NewKeys
-from workbench.inference.io.file_access import remove_file
+from workbench.core.project.sources import NewKeys
 
 Keep = Literal["mine", "theirs", "newer"]
 CHOICES: tuple[Keep, ...] = ("mine", "theirs", "newer")
@@ -79,68 +77,25 @@ def merge_project(
         return _Merge(project, other, keep, None).run(progress, stopped)
     project.need_write(Message("what.merge"))
     import_journal.recover(project)
-    writer = _JournalWriter(project)
-    merge = _Merge(project, other, keep, writer)
-    try:
-        report, record = merge.run(progress, stopped), writer.journal.plan
+    with ImportJournal(project) as journal:
+        merge = _Merge(project, other, keep, journal)
+        report, record = merge.run(progress, stopped), journal.plan
         record.label_format, record.path, record.labeled = "project", str(other.root), report.taken
-        record.classes, record.verdicts = merge.added, list(report.added_verdicts)
-        report.undoable = report.complete and writer.journal.close()
-    except BaseException:
-        writer.discard()
-        raise
-    if not report.undoable:  # stopped, or there is nothing to merge
-        writer.discard()
-        return report
-    try:
-        problems_met = writer.journal.execute().problems
+        record.verdicts = list(report.added_verdicts)
+        report.undoable = journal.close(usable=report.complete)
+    if report.undoable:
+        problems_met = journal.execute().problems
         report.skipped += [(problem.fields["path"], str(problem)) for problem in problems_met]
         report.taken -= len(problems_met)
-        report.dropped = dropped_text(writer.journal.dropped)
-    except Problem:
-        writer.remove_kept()
-        raise
+        report.dropped = dropped_text(journal.dropped)
     return report
-
-
-class _JournalWriter:
-    """Writer of merged images and labels into the journal."""
-
-    def __init__(self, project: Project) -> None:
-        self._project = project
-        self.journal = ImportJournal(project)
-        self.written: set[str] = set()
-        self._kept: list[Path] = []
-
-    def add(self, key: str, classes: list[ClassInfo], **files: Any) -> None:
-        """Prepare files of an image, see `ImportJournal.add`. classes: new classes, for the colors of masks."""
-        self.journal.plan.classes = classes
-        self.journal.add(key, **files)
-        self.written.add(key)
-
-    def keep(self, key: str, label: ProjectLabel, classes: list[ClassInfo]) -> None:
-        """Copy the label that loses a conflict to `journal/kept`. classes: for the colors of the mask."""
-        parts = {} if label.mask is None else {".png": annotation.encode_mask(label.mask, classes)}
-        parts[".json"] = label.note.model_dump_json(indent=1).encode()
-        self._kept += [annotation.backup_conflict(self._project, key, data, end) for end, data in parts.items()]
-
-    def discard(self) -> None:
-        """Delete what was prepared."""
-        self.remove_kept()
-        self.journal.delete()
-
-    def remove_kept(self) -> None:
-        """Delete the copies of labels that stay as they are."""
-        for path in self._kept:
-            remove_file(path, missing_ok=True)
 
 
 class _Merge:
     """State of a running merge."""
 
-    def __init__(self, project: Project, other: Project, keep: Keep, writer: _JournalWriter | None) -> None:
-        self.project, self.other, self.keep, self.writer = project, other, keep, writer
-        self.added: list[ClassInfo] = []
+    def __init__(self, project: Project, other: Project, keep: Keep, journal: ImportJournal | None) -> None:
+        self.project, self.other, self.keep, self.journal = project, other, keep, journal
         self.report = MergeReport()
         self._new_keys = NewKeys(project.root)
         self.ids: dict[int, int] = {}  # of the classes, by id in the other project
@@ -177,15 +132,18 @@ class _Merge:
         """Match classes by name; those that are missing get free ids. The project itself does not change."""
         shadow = Project(self.project.root, self.project.file.model_copy(deep=True))
         used = {info.id for info in self.project.classes} | set(self.project.file.retired_ids)
+        added: list[ClassInfo] = []
         for info in self.other.classes:
             known = matching_class(info.name, self.project.classes)
             if known is None:
                 self.report.added_classes.append(info.name)
                 requested = info.id if info.id not in used else None
                 known = shadow.add_class(info.name, id=requested, color=info.color, save=False)
-                self.added.append(known)
+                added.append(known)
                 used.add(known.id)
             self.ids[info.id] = known.id
+        if self.journal is not None:
+            self.journal.plan.classes = added
 
     def _merge_image(self, key: str, listed: bool) -> None:
         path = self.other.image_path(key) if listed else None
@@ -197,13 +155,13 @@ class _Merge:
                 return
             mine, is_new = self._new_keys.add(path, _own_key(key))
             self.report.copied += 1
-            if self.writer is not None and is_new:
-                self.writer.add(mine, self.added, image=path)
+            if self.journal is not None and is_new:
+                self.journal.add(mine, image=path)
             if not theirs.empty:
                 self._take(mine, theirs, None)
             return
         self.report.matched += 1
-        if self.writer is not None and mine in self.writer.written:
+        if self.journal is not None and mine in self.journal:
             self.report.skipped.append((key, Message("merge.second_label", key=mine)))
             return
         ours = ProjectLabel.load(self.project, mine)
@@ -236,13 +194,13 @@ class _Merge:
             self._take(key, theirs, ours)
             return
         self.report.kept += 1
-        if self.writer is None:
+        if self.journal is None:
             return
-        self.writer.keep(key, theirs, [*self.project.classes, *self.added])
+        self.journal.keep(key, theirs)
         note = ours.note.model_copy(deep=True)
         note.history = united_history(ours.note, theirs.note)
         note.add(_ACT, f"{self.other.file.name}: mine kept")
-        self.writer.add(key, self.added, note=note)
+        self.journal.add(key, note=note)
 
     def _take(self, key: str, theirs: ProjectLabel, ours: ProjectLabel | None) -> None:
         """Write the label of the other project, with the history of both."""
@@ -250,12 +208,12 @@ class _Merge:
         verdict = theirs.note.verdict
         if verdict is not None and verdict not in [*self.project.file.verdicts, *self.report.added_verdicts]:
             self.report.added_verdicts.append(verdict)
-        if self.writer is None:
+        if self.journal is None:
             return
         note = theirs.note.model_copy(deep=True)
         if ours is not None:
             if not ours.empty:
-                self.writer.keep(key, ours, [*self.project.classes, *self.added])
+                self.journal.keep(key, ours)
             note.history = united_history(ours.note, theirs.note)
             note.pin = note.pin or ours.note.pin
             note.group = note.group or ours.note.group
@@ -263,7 +221,7 @@ class _Merge:
         mask = theirs.mask
         if mask is None and ours is not None and ours.mask is not None:
             mask = annotation.new_mask((ours.mask.shape[1], ours.mask.shape[0]), note)
-        self.writer.add(key, self.added, mask=mask, note=note)
+        self.journal.add(key, mask=mask, note=note)
 
 
 def _own_key(key: str) -> str:

@@ -14,7 +14,7 @@ from pathlib import Path, PurePosixPath
 from workbench.core.messages import Message
 from workbench.core.problems import CannotWrite, NotPacked
 from workbench.core.project import label_transaction
-from workbench.core.project.label_files import extract
+from workbench.core.project.import_images import extract
 from workbench.core.project.project import Project
 from workbench.core.project.sources import Source, walk
 from workbench.core.text_patterns import free_path, is_text

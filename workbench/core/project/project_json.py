@@ -84,7 +84,7 @@ class ProjectFile(StoredModel):
 
     model_config = ConfigDict(extra="ignore")
     format: int = FORMAT
-    id: str = ""  # identifies the folder after it was moved; a copy has it until both are known, see `project_identity`
+    id: str = ""  # identifies the folder after it was moved; a copy has it until both are known, see `project_folder`
     name: str
     classes: list[ClassInfo] = []
     verdicts: list[str] = []

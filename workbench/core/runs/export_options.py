@@ -34,9 +34,9 @@ class Layout:
 
 
 LAYOUTS: dict[str, Layout] = {
-    "triton": Layout("triton_repository:write_repository", "triton/", "NVIDIA Triton Inference Server", "onnx"),
-    "mlflow": Layout("mlflow_model:write_model", "MLmodel", "MLflow", "onnx"),
-    "paddlex": Layout("paddle_deployment:write_deployment", "paddlex/", "PaddleSeg and PaddleX"),
+    "triton": Layout("layouts:write_repository", "triton/", "NVIDIA Triton Inference Server", "onnx"),
+    "mlflow": Layout("layouts:write_mlflow", "MLmodel", "MLflow", "onnx"),
+    "paddlex": Layout("layouts:write_deployment", "paddlex/", "PaddleSeg and PaddleX"),
 }
 FORMATS = [*KINDS, LINE_FORMAT, *LAYOUTS]
 # Smallest and largest side of the images of a line model, in pixels.

@@ -1,6 +1,6 @@
 """Layer structure, computing effort and receptive field of the networks, calculated without building them.
 
-`training.unet` and `training.resnet` build the networks.
+`training.networks` and `training.encoders` build the networks.
 
 Training settings of a run that starts from an earlier UNet reduced to its strongest channels.
 """

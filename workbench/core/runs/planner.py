@@ -23,7 +23,7 @@ import numpy as np
 from workbench.core import problems
 from workbench.core.messages import Message, join
 from workbench.core.project.project import Project
-from workbench.core.runs.captured_program import run_captured
+from workbench.core.runs.child_process import run_captured
 from workbench.core.runs.dataset import Dataset, ImageStatistics, Item, advise_masks, measure_sample, thinness
 from workbench.core.runs.gpu_facts import read_gpu_facts
 from workbench.core.runs.held_out import mostly_one_class

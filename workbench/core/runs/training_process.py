@@ -13,7 +13,7 @@ from typing import Any
 
 from workbench.core import problems
 from workbench.core.project.project import Project
-from workbench.core.runs import captured_program
+from workbench.core.runs import child_process
 from workbench.core.runs.child_process import ChildProcess, StopTimeouts
 from workbench.core.runs.events import Event, Failed, Finished, encode_command
 from workbench.core.runs.export_options import ExportOptions
@@ -117,7 +117,7 @@ def run_child(
         ending = child.exit_event(what)
     if ending.problem == "PaddleMissing":
         raise problems.PaddleMissing(command=paddle_command_here())
-    raise captured_program.to_problem(ending, what, log)
+    raise child_process.to_problem(ending, what, log)
 
 
 @contextmanager

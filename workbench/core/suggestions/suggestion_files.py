@@ -1,6 +1,7 @@
 """Suggestions stored for later decision in proposals/<key>.json of the project, and their creation for many images.
 
-The window shows them when an image is opened.
+The window shows them when an image is opened. Labelers are functions of other programs that suggest regions, see
+`core.plugins`.
 """
 
 from __future__ import annotations
@@ -8,7 +9,7 @@ from __future__ import annotations
 import base64
 import time
 import zlib
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -20,12 +21,12 @@ from workbench.core.geometry.selection import Selection
 from workbench.core.images import image_files
 from workbench.core.json_files import load_versioned
 from workbench.core.messages import Message
-from workbench.core.problems import CannotWrite, Problem, ProposesNothing, SuggestionsBroken
+from workbench.core.plugins import plugins
+from workbench.core.problems import CannotWrite, ImageBroken, Problem, ProposesNothing, SuggestionsBroken, UnknownModel
 from workbench.core.project import annotation
-from workbench.core.project.project import MAX_CLASS_ID, Project
+from workbench.core.project.project import MAX_CLASS_ID, ClassInfo, Project
 from workbench.core.project.storage import file_stamp, inside, write_json
 from workbench.core.stored_model import StoredModel
-from workbench.core.suggestions.labelers import Labeler
 from workbench.core.suggestions.suggestions import (
     MAX_REGION_PIXELS,
     Suggestion,
@@ -37,7 +38,48 @@ from workbench.core.suggestions.suggestions import (
 from workbench.inference.batch.results_log import model_fingerprint
 from workbench.inference.io.image_io import ReadError
 from workbench.inference.io.opencv import cv2
-from workbench.inference.predictor import PredictionCancelled, Predictor
+from workbench.inference.model_settings import ClassSettings, ModelSettings
+from workbench.inference.predictor import Prediction, PredictionCancelled, Predictor
+from workbench.inference.regions import most_certain_regions
+
+PREFIX = "labeler:"
+_MOST = 2000  # regions of an image
+
+
+class Labeler:
+    """Labeler that suggests regions of the classes of a project, as a model does. name: "labeler:NAME".
+
+    Raises UnknownModel.
+    """
+
+    def __init__(self, name: str, classes: Sequence[ClassInfo]) -> None:
+        found = plugins("workbench.labelers", callable).get(name.removeprefix(PREFIX))
+        if found is None:
+            raise UnknownModel(path=name)
+        self._label: Callable[[np.ndarray], Mapping[str, np.ndarray]] = found
+        own = tuple(ClassSettings(info.id, info.name, info.color) for info in classes)
+        limits = {"thresholds": (0.5,) * len(own), "min_area": (0,) * len(own)}
+        self.settings = ModelSettings(task="segmentation", name=name, classes=own, **limits)
+
+    def predict(
+        self, image: np.ndarray, *, name: str = "", cancelled: Callable[[], bool] = lambda: False
+    ) -> Prediction:
+        """Return the regions of an image as stored; classes that the project lacks are left out. Raises ImageBroken."""
+        mask = np.zeros(image.shape[:2], np.uint8)
+        ids = {info.name: info.id for info in self.settings.classes}
+        try:
+            for label, inside in self._label(image).items():
+                if label in ids:
+                    mask[np.asarray(inside, bool)] = ids[label]
+        except Exception as error:  # of a program of somebody else
+            raise ImageBroken(path=self.settings.name, why=f"{type(error).__name__}: {error}") from error
+        scores = np.where(mask > 0, np.uint8(255), np.uint8(0))
+        regions, left_out = most_certain_regions(mask, scores, self.settings, _MOST)
+        return Prediction(mask, scores, regions, None, None, 0.0, left_out=left_out)
+
+
+# --- suggestions in files -------------------------------------------------------------------------
+
 
 FORMAT = 1
 

@@ -20,9 +20,8 @@ from PySide6.QtCore import QLocale, QObject, QThread, Signal
 
 from workbench.core.problems import Problem, WorkerFailed
 from workbench.core.resources import matching_language
-from workbench.core.runs import captured_program
-from workbench.core.runs.captured_program import end_process
-from workbench.core.runs.child_process import ChildProcess, StopEscalation, StopTimeouts
+from workbench.core.runs import child_process
+from workbench.core.runs.child_process import ChildProcess, StopEscalation, StopTimeouts, end_process
 from workbench.core.runs.events import Event, Failed, Finished, Progress, Started, encode, encode_command
 from workbench.core.runs.export_options import ExportOptions
 from workbench.core.runs.launch import training_process, worker_command, worker_environment
@@ -118,8 +117,8 @@ class ExportJob(Job):
             partial(self._on_ended, child.log),
             partial(self._on_ended, child.log),
             on_progress=self._on_event,
-            as_problem=lambda error: captured_program.to_problem(
-                captured_program.failed_event("export", str(error), child.log), "export", child.log
+            as_problem=lambda error: child_process.to_problem(
+                child_process.failed_event("export", str(error), child.log), "export", child.log
             ),
             interrupt=lambda: child.stop(None),
         )
@@ -143,7 +142,7 @@ class ExportJob(Job):
         elif isinstance(ending, Problem):
             self.failed.emit(ending)
         elif isinstance(ending, Failed):
-            self.failed.emit(captured_program.to_problem(ending, "export", log))
+            self.failed.emit(child_process.to_problem(ending, "export", log))
         else:
             self.failed.emit(WorkerFailed(what="export", why="it was stopped", log=str(log)))
 
@@ -325,9 +324,9 @@ class TrainerThread(QThread):
         try:
             ending = self._run_child(self._child) if self._child is not None else self._follow()
         except Problem as problem:
-            ending = captured_program.from_problem(problem, self._time)
+            ending = child_process.from_problem(problem, self._time)
         except OSError as error:
-            ending = captured_program.failed_event("training", str(error), self.training_run.log_path, self._time)
+            ending = child_process.failed_event("training", str(error), self.training_run.log_path, self._time)
         self.live = False
         if ending is not None and not self._detached:
             self.ended.emit(ending)
@@ -353,9 +352,7 @@ class TrainerThread(QThread):
         ending = self._emit_event(child.events())
         if ending is None and not self._detached:
             if child.forced and self._stopping:
-                ending = captured_program.stopped_event(
-                    run.name, self._time, usable=run.usable, resumable=run.resumable
-                )
+                ending = child_process.stopped_event(run.name, self._time, usable=run.usable, resumable=run.resumable)
             else:
                 ending = child.exit_event("training", self._time)
             append_ending(run, ending)
@@ -396,11 +393,9 @@ class TrainerThread(QThread):
                 break
         if ending is None and not self._detached:
             if stop_sent:
-                ending = captured_program.stopped_event(
-                    run.name, self._time, usable=run.usable, resumable=run.resumable
-                )
+                ending = child_process.stopped_event(run.name, self._time, usable=run.usable, resumable=run.resumable)
             else:
-                why = captured_program.cause(None, "")
-                ending = captured_program.failed_event("training", why, run.log_path, self._time)
+                why = child_process.cause(None, "")
+                ending = child_process.failed_event("training", why, run.log_path, self._time)
             self.reported.emit(ending)
         return ending

@@ -8,7 +8,7 @@ from typing import Any
 from PySide6.QtCore import QObject, Signal, Slot
 
 from workbench.core.problems import Problem, WorkerFailed
-from workbench.core.runs import captured_program
+from workbench.core.runs import child_process
 from workbench.core.runs.events import BestKept, Evaluated, Event, Failed, Finished, Preview, Progress, Started, Step
 from workbench.core.runs.run import Run, create_run, list_runs
 from workbench.core.runs.run_history import PastRun
@@ -220,7 +220,7 @@ class TrainingControl(QObject):
         try:
             run.check_links()
         except Problem as problem:
-            self._report_not_started(captured_program.from_problem(problem))
+            self._report_not_started(child_process.from_problem(problem))
             return
         self._start_child(run, resume=True)
 
@@ -286,7 +286,7 @@ class TrainingControl(QObject):
     # --- trainer ----------------------------------------------------------------------------------
 
     def _preparation_failed(self, problem: Problem) -> None:
-        self._report_not_started(captured_program.from_problem(problem))
+        self._report_not_started(child_process.from_problem(problem))
 
     def _prepared(self, run: Run) -> None:
         self._session.classes.changed.emit()  # a model of good images may have added its own

@@ -23,7 +23,7 @@ import psutil
 
 from workbench.core.messages import Message
 from workbench.core.problems import Problem, WorkerFailed
-from workbench.core.runs import captured_program
+from workbench.core.runs import child_process
 from workbench.core.runs.events import Failed, Finished, Started, decode, decode_command, encode_command
 from workbench.core.runs.launch import RunLock, launcher_command, launcher_environment, processes, worker_command
 from workbench.core.runs.run import Run
@@ -168,16 +168,16 @@ def failure_of(run: Run, code: int) -> Problem:
     if own is not None:
         return own
     log = run.ranks / "launcher.log"
-    match = re.search(r"Container rank (\d+) status \w+ .*? code (-?\d+)", captured_program.log_tail(log, lines=400))
+    match = re.search(r"Container rank (\d+) status \w+ .*? code (-?\d+)", child_process.log_tail(log, lines=400))
     if match is None:
-        why = captured_program.cause(code, captured_program.log_tail(log))
+        why = child_process.cause(code, child_process.log_tail(log))
         return WorkerFailed(what=Message("process.training"), why=why, log=str(log))
     number = int(match[1])
     reported = _reported(run, number)
     if reported is not None:
         return reported
     path = run.ranks / f"rank-{number}.log"
-    cause = captured_program.cause(int(match[2]), captured_program.log_tail(path))
+    cause = child_process.cause(int(match[2]), child_process.log_tail(path))
     why = Message("ranks.of_process", n=number + 1, why=cause)
     return WorkerFailed(what=Message("process.training"), why=why, log=str(path))
 
@@ -188,7 +188,7 @@ def _reported(run: Run, number: int) -> Problem | None:
         for line in (run.ranks / f"rank-{number}.jsonl").read_text("utf-8", "replace").splitlines():
             event = decode(line)
             if isinstance(event, Failed):
-                return captured_program.to_problem(event, "training", run.log_path)
+                return child_process.to_problem(event, "training", run.log_path)
     return None
 
 

@@ -33,7 +33,7 @@ from workbench.inference.io.file_access import discard_tree, make_folder, replac
 from workbench.inference.model_settings import MODEL_FILE, ModelSettings, SettingsError, save_settings
 from workbench.inference.predictor import Predictor
 from workbench.training import device
-from workbench.training.export import export_images, holdout_effects, latency, parity
+from workbench.training.export import export_images, latency, parity
 from workbench.training.export.export_formats import (
     AdoptedNetwork,
     FormatWriter,
@@ -54,7 +54,7 @@ from workbench.training.export.line_export import (
 )
 from workbench.training.export.line_graph import LineModelRefused, pixel_type
 from workbench.training.export.parity import Parity, check_cost, compare, measure_regions, predict_regions
-from workbench.training.model_card.card_writer import CARD_SECONDS, write_card
+from workbench.training.model_card import CARD_SECONDS, write_card
 from workbench.training.reporter import Reporter
 
 _INTERVAL = 0.5  # seconds between two reports of one stage
@@ -171,12 +171,12 @@ class _Builder:
         point = self.options.point
         if point in ("more", "fewer"):
             self.stages.begin(Message("progress.choosing_thresholds"))
-        items, _ = holdout_effects.measure_effects(self.dataset)
-        moved = holdout_effects.move_thresholds(point, settings, reference, self.project, items, tick=self.stages.share)
+        items, _ = export_images.measure_effects(self.dataset)
+        moved = export_images.move_thresholds(point, settings, reference, self.project, items, tick=self.stages.share)
         if moved.thresholds == settings.thresholds or moved.verdict_rule is None:
             return moved
         rule = operating_point.read(self.run).rule
-        return holdout_effects.refit_rule(rule, moved, reference, self.project, items)
+        return export_images.refit_rule(rule, moved, reference, self.project, items)
 
     def compare(self, settings: ModelSettings, reference: Engine, images: list[Any]) -> None:
         self.stages.begin(Message("progress.comparing"))
@@ -197,9 +197,9 @@ class _Builder:
         if not reduced:
             return
         self.stages.begin(Message("progress.reduced_precision"))
-        items, note = holdout_effects.measure_effects(self.dataset)
+        items, note = export_images.measure_effects(self.dataset)
         whole = next((engines[name] for name in engines if not KINDS[name].reduced), reference)
-        effects = holdout_effects.measure(
+        effects = export_images.measure(
             self.project,
             self.dataset,
             {"": whole, **{name: engines[name] for name in reduced}},

@@ -20,7 +20,7 @@ from workbench.core.adoption.network_file import opset
 from workbench.core.messages import Message
 from workbench.core.problems import RunBroken, RunComplete, RunUnusable
 from workbench.core.project.project import Project
-from workbench.core.runs.captured_program import run_captured
+from workbench.core.runs.child_process import run_captured
 from workbench.core.runs.dataset import Dataset
 from workbench.core.runs.export_options import ExportOptions
 from workbench.core.runs.input_limits import learn_input

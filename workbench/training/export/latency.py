@@ -22,7 +22,7 @@ from pathlib import Path
 from typing import Any
 
 from workbench.core.messages import Message, with_messages
-from workbench.core.runs.captured_program import run_captured
+from workbench.core.runs.child_process import run_captured
 from workbench.core.runs.export_options import BENCHMARK_SECONDS, ExportOptions
 from workbench.core.runs.launch import benchmark_command
 from workbench.inference.batch.benchmark import fit, time_engine

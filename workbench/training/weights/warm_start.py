@@ -25,7 +25,7 @@ from workbench.core.runs.network_stats import is_smaller
 from workbench.core.runs.run import find_run
 from workbench.core.runs.training_settings import TrainingSettings
 from workbench.training import checkpoint
-from workbench.training.network_state import Arrays, load_weights, weights
+from workbench.training.optimizers import Arrays, load_weights, weights
 from workbench.training.reporter import Reporter
 
 _EPSILON = 1e-5  # of the batch norms

@@ -11,8 +11,7 @@ from dataclasses import dataclass, field
 
 from PySide6.QtCore import QT_TRANSLATE_NOOP, QCoreApplication, QObject, Signal, SignalInstance
 
-from workbench.session.display_presets import DisplayPresets, ReferenceComparison
-from workbench.session.image_pages import ImagePages
+from workbench.session.display_presets import DisplayPresets, ImagePages, ReferenceComparison
 from workbench.session.instant_overlay import InstantOverlay
 from workbench.session.preferences import Preferences
 from workbench.session.session import Session

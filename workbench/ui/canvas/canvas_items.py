@@ -19,7 +19,7 @@ from PySide6.QtGui import QColor, QFontMetrics, QImage, QKeyEvent, QPainter, QPe
 from workbench.core.geometry.drawing import Rect
 from workbench.core.geometry.selection import Point
 from workbench.core.project.project import BACKGROUND, MAX_CLASS_ID
-from workbench.session.image_pages import ImagePages
+from workbench.session.display_presets import ImagePages
 from workbench.session.session import Session
 from workbench.ui.canvas.interactor import Interactor, PointerEvent
 from workbench.ui.canvas.layers.canvas_scene import CanvasContent, CanvasScene

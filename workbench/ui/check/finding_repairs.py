@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QAbstractTableModel, QModelIndex, QObject, QPersistentModelIndex, Qt
 
-from workbench.session.label_issue_review import LabelRepair
+from workbench.session.label_queue import LabelRepair
 from workbench.session.session import Session
 from workbench.ui.labels.class_merge_card import ClassMergeDialog
 from workbench.ui.project.source_commands import SourceCommands

@@ -8,7 +8,7 @@ from pathlib import Path
 from PySide6.QtCore import QCoreApplication, Signal
 from PySide6.QtWidgets import QFileDialog, QLabel, QLineEdit, QPushButton, QWidget
 
-from workbench.core.project.label_files import common_folder
+from workbench.core.project.import_images import common_folder
 from workbench.core.text_patterns import fill
 from workbench.ui.text.formatting import number, sentences
 from workbench.ui.widgets.box_layouts import in_row

@@ -15,8 +15,7 @@ from PySide6.QtGui import QColor, QPainter, QPen
 from PySide6.QtWidgets import QFrame, QLabel, QPushButton, QWidget
 
 from workbench.core.geometry.drawing import Rect
-from workbench.session.label_issue_review import LabelIssueReview
-from workbench.session.label_queue import LabelQueue, Mode
+from workbench.session.label_queue import LabelIssueReview, LabelQueue, Mode
 from workbench.session.session import Session
 from workbench.session.spot_finder import SpotFinder
 from workbench.ui.canvas.canvas_items import DARK, END, HEIGHT, LIGHT, MARGIN, bar_width, draw_arrows, draw_bar

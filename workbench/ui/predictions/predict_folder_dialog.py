@@ -15,7 +15,7 @@ from PySide6.QtWidgets import QCheckBox, QLabel, QSizePolicy, QSplitter, QTableV
 
 from workbench.core.text_patterns import fill
 from workbench.inference.batch.results_log import RESULTS_LOG_FILE
-from workbench.session.folder_prediction import FolderPrediction, FolderRequest, FolderSummary, ImagePredicted
+from workbench.session.prediction_jobs import FolderPrediction, FolderRequest, FolderSummary, ImagePredicted
 from workbench.session.tasks import TaskRunner
 from workbench.ui.text import formatting, prediction_texts
 from workbench.ui.text.formatting import translate_message

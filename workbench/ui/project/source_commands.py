@@ -8,7 +8,7 @@ from pathlib import Path
 from PySide6.QtCore import QObject, Qt, QTimer, Signal
 from PySide6.QtWidgets import QFileDialog, QWidget
 
-from workbench.core.project.source_locations import holds_labeled_images
+from workbench.core.project.project import holds_labeled_images
 from workbench.core.project.trash import Removal
 from workbench.core.text_patterns import fill, free_path
 from workbench.ui.services import Services

@@ -25,7 +25,7 @@ from workbench.core.problems import NotPacked
 from workbench.core.project import trash
 from workbench.core.project.label_merge import MergeReport
 from workbench.core.project.packing import PackReport, packed_name
-from workbench.core.project.source_locations import SourceReport, source_reports
+from workbench.core.project.project import SourceReport, source_reports
 from workbench.core.project.trash import Removal
 from workbench.core.text_patterns import fill
 from workbench.session.project_jobs import PackingJob, ProjectMergeJob

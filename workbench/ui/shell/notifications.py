@@ -19,12 +19,11 @@ from PySide6.QtWidgets import QDialog, QLabel, QPlainTextEdit, QPushButton, QWid
 from workbench import __version__
 from workbench.core import problems
 from workbench.core.text_patterns import fill
-from workbench.session.area_steps import Areas
 from workbench.session.error_log import ErrorReport
 from workbench.session.image_list import Added
 from workbench.session.training.trainer_thread import DEFAULT_OPTIONS
 from workbench.session.undo import UndoCommand
-from workbench.session.verdict_steps import VerdictChange
+from workbench.session.verdict_steps import Areas, VerdictChange
 from workbench.ui.labels.history_panel import step_text
 from workbench.ui.project.project_commands import ProjectCommands
 from workbench.ui.services import Services
@@ -123,8 +122,10 @@ class Notifications(QObject):
         services.export_job.cancelled.connect(self._export_cancelled)
 
     def refused(self, reason: str) -> None:
-        """Show why painting was refused."""
-        if reason == "no class":
+        """Show why painting, or a key for the image, was refused."""
+        if reason == "not shown":
+            self.image_not_shown(self._session.opening or "")
+        elif reason == "no class":
             text = self.tr("This project has no classes.")
             self._messages.show_message(
                 "info", text, self.tr("Click + next to Classes to add a class."), topic="refused"

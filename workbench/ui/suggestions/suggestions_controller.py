@@ -10,7 +10,7 @@ from PySide6.QtCore import QObject, Signal
 from workbench.core.problems import Problem
 from workbench.core.runs.run import Run
 from workbench.core.text_patterns import fill
-from workbench.session.suggest_all import SuggestAllSummary
+from workbench.session.prediction_jobs import SuggestAllSummary
 from workbench.ui.canvas.canvas_widget import Canvas
 from workbench.ui.predictions.prediction_overlay import PredictionOverlay, is_preview
 from workbench.ui.services import Services

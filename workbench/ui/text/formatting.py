@@ -19,7 +19,7 @@ from PySide6.QtCore import QT_TRANSLATE_NOOP, QCoreApplication, QLibraryInfo, QL
 
 from workbench.core import messages, problems, resources
 from workbench.core.resources import LANGUAGES, SOURCE_LANGUAGE, matching_language
-from workbench.core.runs.captured_program import failed_problem
+from workbench.core.runs.child_process import failed_problem
 from workbench.core.runs.events import Failed, Finished, Profiled, Started, Step, Trouble
 from workbench.core.runs.run import Run, RunName
 from workbench.core.text_patterns import fill

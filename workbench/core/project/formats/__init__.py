@@ -16,14 +16,12 @@ from workbench.core.plugins import plugins
 from workbench.core.problems import Problem
 from workbench.core.project.formats import (
     coco,
-    cvat,
     json_formats,
     label_studio,
     label_tables,
     labelme,
     png_masks,
-    via,
-    voc,
+    xml_formats,
     yolo,
 )
 from workbench.core.project.formats.base import (
@@ -37,9 +35,9 @@ from workbench.core.project.formats.base import (
     empty_label,
     suffix_of,
 )
-from workbench.core.project.formats.data_split import with_splits
 from workbench.core.project.formats.image_finder import ImageFinder
 from workbench.core.project.formats.mask_files import ARRAY_SUFFIXES
+from workbench.core.project.formats.mask_names import with_splits
 from workbench.core.project.formats.mask_pairing import pair
 from workbench.core.project.formats.original_names import ExportedFile, ExportRecord
 from workbench.core.project.formats.shape_labels import ShapeReader
@@ -99,12 +97,12 @@ FORMATS: dict[str, Format] = {
         Format("coco-panoptic", coco.panoptic_score, coco.find_panoptic, "COCO panoptic"),
         Format("png", png_masks.recognition_score, png_masks.find, of_images=True),
         _of_shapes("coco", coco.COCO, "COCO"),
-        _of_shapes("cvat", cvat.XML, "CVAT XML"),
-        _of_shapes("cvat-backup", cvat.BACKUP, "CVAT backup"),
-        _of_shapes("voc", voc.READER, "Pascal VOC XML"),
+        _of_shapes("cvat", xml_formats.CVAT, "CVAT XML"),
+        _of_shapes("cvat-backup", xml_formats.CVAT_BACKUP, "CVAT backup"),
+        _of_shapes("voc", xml_formats.VOC, "Pascal VOC XML"),
         Format("yolo", yolo.recognition_score, yolo.find, "YOLO"),
         _of_shapes("deeppcb", label_tables.DEEPPCB, "DeepPCB"),
-        _of_shapes("via", via.READER, "VIA"),
+        _of_shapes("via", json_formats.VIA, "VIA"),
         _of_shapes("createml", json_formats.CREATEML, "CreateML"),
         _of_shapes("datumaro", json_formats.DATUMARO, "Datumaro"),
         _of_shapes("labelstudio", label_studio.READER, "Label Studio"),

@@ -14,7 +14,6 @@ from pathlib import Path, PurePosixPath
 
 from workbench.core.messages import Message
 from workbench.core.project.formats.base import FileTree, PairingChoice, suffix_of, without_suffix
-from workbench.core.project.formats.data_split import listed_pairs
 from workbench.core.project.formats.mask_files import ARRAY_SUFFIXES, content_of, size_of
 from workbench.core.project.formats.mask_names import (
     CERTAIN,
@@ -23,6 +22,7 @@ from workbench.core.project.formats.mask_names import (
     FileName,
     file_name,
     is_derived,
+    listed_pairs,
     mask_level,
     without_mask_words,
     words_of,

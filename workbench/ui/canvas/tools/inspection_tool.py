@@ -5,8 +5,8 @@ from __future__ import annotations
 from PySide6.QtCore import QObject, QPointF, Qt
 from PySide6.QtGui import QColor, QPainter, QPainterPath, QPen, QPolygonF, QTransform
 
-from workbench.session.area_steps import scaled
 from workbench.session.session import Session
+from workbench.session.verdict_steps import scaled
 from workbench.ui.canvas.interactor import Interactor, PointerEvent
 from workbench.ui.canvas.layers.view_state import ViewState
 from workbench.ui.canvas.scene_renderer import SceneRenderer

@@ -1,13 +1,23 @@
-"""Content of a model card: every number with the data it was measured on, every choice with its reason, and limits."""
+"""Model card of an export: every number with the data it was measured on, every choice with its reason, and limits.
+
+It is written into an export that is otherwise complete, after the evaluation of the finished export on the test or
+validation images.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+import json
+import re
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from pathlib import Path
 from typing import Any
 
+from markupsafe import Markup
+
 from workbench import __version__
-from workbench.core.documents import metric_tables
+from workbench.core import resources
+from workbench.core.documents import run_blocks
 from workbench.core.documents.document import (
     Block,
     Code,
@@ -18,7 +28,10 @@ from workbench.core.documents.document import (
     Points,
     Section,
     Table,
+    render_template,
+    to_html,
 )
+from workbench.core.documents.report_content import ReportImages
 from workbench.core.documents.run_blocks import (
     data_blocks,
     expectation_sections,
@@ -31,15 +44,21 @@ from workbench.core.evaluation import figure_texts
 from workbench.core.evaluation.figure_texts import NOTHING
 from workbench.core.evaluation.figures import Scope
 from workbench.core.evaluation.operating_point import TRAINED, OperatingPointOrigin
-from workbench.core.evaluation.split_evaluation import SplitEvaluation
+from workbench.core.evaluation.split_evaluation import FIGURES_ONLY, MaskEvaluation, SplitEvaluation, evaluate_run
 from workbench.core.messages import Message, join, recognize, stored_text
-from workbench.core.problems import Problem
+from workbench.core.problems import Problem, RunUnusable
+from workbench.core.project.project import Project
+from workbench.core.project.storage import write_text
+from workbench.core.resources import SOURCE_LANGUAGE
 from workbench.core.runs.dataset import Dataset
 from workbench.core.runs.events import Started
 from workbench.core.runs.export_options import LAYOUTS, LINE_FORMAT
+from workbench.core.runs.held_out import stratified_order
 from workbench.core.runs.run import Run, find_run
 from workbench.inference.batch.export_package import requirement_files
-from workbench.inference.model_settings import ModelSettings
+from workbench.inference.io.file_access import read_regular
+from workbench.inference.model_settings import MODEL_FILE, ModelSettings, load_settings
+from workbench.inference.predictor import Predictor
 
 
 @dataclass(frozen=True)
@@ -125,7 +144,7 @@ def make_card(sources: CardSources) -> Document:
     found = result.evaluation
     title = "card.title_unet" if settings.task == "segmentation" else "card.title_resnet"
     sections = [
-        Section(Message("card.performance"), [*_performance(sources), *(metric_tables.tables(found) if found else ())]),
+        Section(Message("card.performance"), [*_performance(sources), *(run_blocks.tables(found) if found else ())]),
         *expectation_sections(sources.run),
         *([Section(Message("card.worst_cases"), [result.worst])] if result.worst else []),
         Section(
@@ -142,7 +161,7 @@ def make_card(sources: CardSources) -> Document:
     return Document(
         title=Message(title, name=settings.name),
         subtitle=Message("card.lead", run=sources.run.name, version=__version__),
-        headlines=[*(metric_tables.headlines(found.figures) if found else ()), *_speed_headline(sources)],
+        headlines=[*(run_blocks.headlines(found.figures) if found else ()), *_speed_headline(sources)],
         sections=sections,
     )
 
@@ -312,3 +331,116 @@ def _use(settings: ModelSettings, sources: CardSources) -> list[Block]:
         Message("card.file_card"),
     ]
     return [Paragraph(Message("card.requirements")), Code(commands), Code(code), Points(files)]
+
+
+# --- writing --------------------------------------------------------------------------------------
+
+
+CARD_SECONDS = 30.0  # seconds of the evaluation
+CARD_FILE, README_FILE = "card.html", "README.md"
+_LATENCY_FILE = "latency.json"
+
+
+def evaluate_holdout(
+    project: Project,
+    run: Run,
+    dataset: Dataset,
+    predictor: Predictor,
+    *,
+    seconds: float = CARD_SECONDS,
+    tick: Callable[[float], None] = lambda share: None,
+) -> CardEvaluation:
+    """Evaluate an export on the images of `test`, or of `val` if there are none.
+
+    seconds: time limit. tick(share): called after each image; may raise to stop.
+    """
+    split = next((name for name in ("test", "val") if dataset.of(name)), "")
+    items = stratified_order(dataset.of(split)) if split else []
+    if not items:
+        return CardEvaluation(split, 0)
+    options = replace(FIGURES_ONLY, predictor=predictor, seconds=seconds)
+    try:
+        evaluation = evaluate_run(
+            project, run, split, items=items, options=options, progress=lambda done, total: tick(done / total)
+        )
+    except RunUnusable as problem:  # no image can be used, which the card states
+        return CardEvaluation(split, len(items), why=problem.fields["why"])
+    images = ReportImages(project)
+    if isinstance(evaluation, MaskEvaluation):
+        return CardEvaluation(split, len(items), evaluation, images.worst_images(evaluation))
+    assert evaluation is not None  # it cannot be canceled
+    return CardEvaluation(split, len(items), evaluation, images.wrong_verdicts(evaluation))
+
+
+def write_card(
+    folder: Path,
+    run: Run,
+    project: Project,
+    parity: Mapping[str, Mapping[str, Any]],
+    environment: Mapping[str, str],
+    *,
+    language: str = SOURCE_LANGUAGE,
+    point: OperatingPointOrigin = TRAINED,
+    tick: Callable[[float], None] = lambda share: None,
+) -> None:
+    """Write card.html and README.md.
+
+    parity: network to its summary, rejected networks included. language: one of LANGUAGES. point: origin of the
+    operating point. tick(share): called during the evaluation on validation/test images; may raise to stop.
+    Raises CannotWrite, EngineError.
+    """
+    dataset = run.dataset()
+    result = evaluate_holdout(project, run, dataset, Predictor.open(folder), tick=tick)
+    settings = load_settings(folder / MODEL_FILE)
+    card = make_card(CardSources(run, dataset, settings, result, parity, _latency(folder), environment, point))
+    write_text(folder / CARD_FILE, to_html(card, language))
+    write_text(folder / README_FILE, to_markdown(card, language))
+
+
+def _latency(folder: Path) -> dict[str, Any]:
+    """Return the measured speed; empty if it was not measured."""
+    try:
+        content = json.loads(read_regular(folder / _LATENCY_FILE))
+    except (OSError, ValueError):
+        return {}
+    return content if isinstance(content, dict) else {}
+
+
+def to_markdown(card: Document, language: str = SOURCE_LANGUAGE) -> str:
+    filters = {
+        "prose": lambda text: Markup(_markdown(text)),
+        "paragraph": lambda text: Markup(re.sub(r"^(?=[#+=|-])", r"\\", text)),  # no heading, list or table
+        "cell": lambda text: Markup(_markdown(text).replace("|", "\\|")),
+        "code": lambda text: Markup(_code_span(text)),
+    }
+    source = resources.text("templates/card.md.j2")
+    return render_template(source, card, language, filters)
+
+
+# --- Markdown ---------------------------------------------------------------------------------------------
+
+
+def _markdown(text: str) -> str:
+    """Return one line of Markdown in which only names between backticks are markup.
+
+    Names of classes, verdicts and images are free text: outside of code spans, HTML and Markdown are escaped.
+    """
+    parts = re.split("(`[^`]+`)", _line(text))
+    return "".join(part if number % 2 else _escaped(part) for number, part in enumerate(parts))
+
+
+def _escaped(text: str) -> str:
+    text = re.sub(r"([\\`*\[\]]|~~|(?<![^\W_])_|_(?![^\W_]))", r"\\\1", text.replace("&", "&amp;"))
+    return text.replace("<", "&lt;").replace(">", "&gt;")
+
+
+def _code_span(text: str) -> str:
+    """Return a code span; its fence is longer than any sequence of backticks in the text."""
+    text = _line(text)
+    fence = "`" * (1 + max((len(row) for row in re.findall("`+", text)), default=0))
+    space = " " if "`" in text else ""
+    return f"{fence}{space}{text}{space}{fence}"
+
+
+def _line(text: str) -> str:
+    return " ".join(text.split())

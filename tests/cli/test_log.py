@@ -11,10 +11,9 @@ import threading
 import pytest
 
 from workbench import cli
-from workbench.cli import log
-from workbench.cli.training_log import run_values
-from workbench.cli.training_log.log_targets import TARGETS
-from workbench.cli.training_log.run_values import STEP_NAMES, Scalar, Text
+from workbench.cli import log, run_values
+from workbench.cli.log import TARGETS
+from workbench.cli.run_values import STEP_NAMES, Scalar, Text
 from workbench.core.runs.events import Evaluated, Event, Failed, Finished, Started, Step, Trouble, encode
 from workbench.core.runs.gpu_facts import GpuSample, SystemSample, encode_sample
 from workbench.core.runs.launch import RunLock

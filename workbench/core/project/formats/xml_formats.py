@@ -1,10 +1,12 @@
-"""CVAT: files "for images" and "for video" (XML), which are also written, and backups of tasks and projects.
+"""XML label files: CVAT, Pascal VOC boxes, and polygons and masks of LabelMe (web).
 
-A backup has a folder for each task with task.json, annotations.json and the images in data/.
+CVAT's are "for images" and "for video", which are also written. A backup of its tasks or projects has a folder for each
+task with task.json, annotations.json and the images in data/.
 """
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from functools import partial
@@ -16,7 +18,6 @@ import numpy as np
 
 from workbench.core.messages import Message
 from workbench.core.project.formats.base import FileTree, Refusal, UnreadableLabel
-from workbench.core.project.formats.data_split import split_of
 from workbench.core.project.formats.label_export import (
     ExportedImage,
     LabelExport,
@@ -25,7 +26,8 @@ from workbench.core.project.formats.label_export import (
     polygon,
     regions,
 )
-from workbench.core.project.formats.mask_names import is_in_mask_folder
+from workbench.core.project.formats.mask_files import read_raw
+from workbench.core.project.formats.mask_names import is_in_mask_folder, split_of
 from workbench.core.project.formats.shape_labels import (
     ShapedImage,
     ShapeReader,
@@ -35,7 +37,7 @@ from workbench.core.project.formats.shape_labels import (
     label_text,
     stored_size,
 )
-from workbench.core.project.formats.shapes import Shape, filled_runs, pairs, rotated, run_lengths
+from workbench.core.project.formats.shapes import Shape, box, filled_runs, pairs, rotated, run_lengths
 from workbench.core.project.formats.text_files import json_files, load, text_lines, texts, xml_root
 from workbench.core.project.storage import write_text
 from workbench.inference.io.json_io import parse_json
@@ -77,7 +79,7 @@ def _read_element(entry: Element, image: ShapedImage) -> Shape | None:
     return _element_shape(entry, label, image)
 
 
-XML = ShapeReader(_xml_files, _parse_xml)
+CVAT = ShapeReader(_xml_files, _parse_xml)
 
 
 def _frame_names(tree: FileTree, root: Element) -> list[str]:
@@ -251,7 +253,7 @@ def _stored_shape(entry: dict[str, Any], label: str, image: ShapedImage) -> Shap
     return rotated(shape, float(entry.get("rotation") or 0))
 
 
-BACKUP = ShapeReader(_backups, _parse_backup)
+CVAT_BACKUP = ShapeReader(_backups, _parse_backup)
 
 
 # --- writing ------------------------------------------------------------------------------------------
@@ -308,3 +310,70 @@ class CvatWriter(LabelWriter):
         indent(self._root)
         text = tostring(self._root, encoding="unicode")
         write_text(self.export.out / "annotations.xml", f'<?xml version="1.0" encoding="utf-8"?>\n{text}\n')
+
+
+# --- Pascal VOC, LabelMe (web) --------------------------------------------------------------------
+
+
+def _files(tree: FileTree) -> dict[str, int]:
+    """Return the files, with 0 for those without an object."""
+    return {
+        name: int("<object" in text)
+        for name, text in texts(tree, ".xml")
+        if "<annotation" in text and "<annotations" not in text and ("<filename" in text or "<object" in text)
+    }
+
+
+def _parse(tree: FileTree, name: str) -> Iterator[ShapedImage]:
+    root = xml_root(tree, name)
+    size, of_web = root.find("size"), root.find("imagesize")
+    stored = None
+    if size is not None:
+        stored = stored_size(size.findtext("width"), size.findtext("height"))
+    elif of_web is not None:
+        stored = stored_size(of_web.findtext("ncols"), of_web.findtext("nrows"))
+    shaped = ShapedImage((root.findtext("filename") or "").strip() or name, stored, split=split_of(name))
+    objects = [(number, entry) for number, entry in enumerate(root.findall("object"), 1)]
+    kept = {n: entry for n, entry in objects if (entry.findtext("deleted") or "0").strip() != "1"}
+    shaped.read("object", kept, partial(_object_shape, tree, name))
+    yield shaped
+
+
+VOC = ShapeReader(_files, _parse)
+
+
+def _object_shape(tree: FileTree, name: str, entry: Element, image: ShapedImage) -> Shape:
+    image.lose(Message("lost.difficult"), (entry.findtext("difficult") or "0").strip() == "1")
+    label = (entry.findtext("name") or "").strip()
+    polygon, upright, turned = entry.find("polygon"), entry.find("bndbox"), entry.find("robndbox")
+    mask = entry.findtext("segm/mask")
+    if polygon is not None:
+        return Shape(label, "polygon", _polygon(polygon))
+    if upright is not None:
+        x0, y0, x1, y1 = (float(upright.findtext(key) or "nan") for key in ("xmin", "ymin", "xmax", "ymax"))
+        return Shape(label, "box", [(x0, y0), (x1, y1)])
+    if turned is not None:  # of roLabelImg, in radians
+        *center_and_size, angle = (float(turned.findtext(key) or "nan") for key in ("cx", "cy", "w", "h", "angle"))
+        return rotated(box(label, *center_and_size, centered=True), math.degrees(angle))
+    if mask and (found := _mask_file(tree, name, mask.strip())) is not None:
+        return Shape(label, "bitmap", [(0, 0)], bitmap=lambda: read_raw(tree.path(found)).values > 0)
+    raise UnreadableLabel(Message("import.no_shape"))
+
+
+def _mask_file(tree: FileTree, name: str, mask: str) -> str | None:
+    """Return the mask of an object in a folder "Masks" beside the file (LabelMe on the web, CVAT's export of it)."""
+    folder = PurePosixPath(name).parent
+    places = (str(folder / sub / mask) for sub in ("Masks", "masks", "."))
+    return next((place for place in places if place in tree.names), None)
+
+
+def _polygon(polygon: Element) -> list[tuple[float, float]]:
+    """Return the points of LabelMe's <pt><x/><y/></pt> or of numbered tags <x1/><y1/>."""
+    points = [(float(p.findtext("x") or "nan"), float(p.findtext("y") or "nan")) for p in polygon.findall("pt")]
+    if points:
+        return points
+    number = 1
+    while (x := polygon.findtext(f"x{number}")) is not None:
+        points.append((float(x), float(polygon.findtext(f"y{number}") or "nan")))
+        number += 1
+    return points
