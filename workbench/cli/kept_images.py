@@ -69,7 +69,7 @@ def plan_inbox(options: argparse.Namespace) -> KeepPlan | None:
     mb, days, every = (usual if value is None else value for value, usual in zip(given.values(), (_MB, _DAYS, _EVERY)))
     if not 0 < mb < 1e9 or not 0 < days < 1e5 or every < 0:
         raise WrongUse("--inbox-mb and --inbox-days must be above 0, and --inbox-every at least 0")
-    return KeepPlan(options.inbox.absolute(), mb * 2**20, days * 86400, every, options.ok_verdict)
+    return KeepPlan(options.inbox.absolute(), mb * 2**20, days * 86400, int(every), options.ok_verdict)
 
 
 class KeptImages:
