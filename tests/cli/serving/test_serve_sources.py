@@ -93,7 +93,7 @@ def test_output_requires_a_token_that_no_response_contains(line_device, tmp_path
 
 
 def test_token_of_a_file(line_device, tmp_path, capsys, gray_export):
-    (tmp_path / "token").write_text("of the file#&"[7:] + "\n", "utf-8")
+    (tmp_path / "token").write_text("\ufeff" + "of the file#&"[7:] + "\n", "utf-8")
     running = line_device("--token-file", str(tmp_path / "token"))
     assert running.token == "file#&" and running.facts["page"].endswith("/#token=file%23%26")
     assert ask(running, "POST /predict", "Authorization: Bearer file#&", body=IMAGE)[0] == 200
