@@ -126,7 +126,7 @@ class Stage:
         self.open_project()
         run = find_run(self.sample, "best", model)
         self.services.training.follow(run)
-        self.services.run_list.selected = run  # used for the evaluation too
+        self.services.run_list.choose(run)
         items = [item for item in run.dataset().of("val", "test") if item.width <= 1500]
         self.open_image(max(items, key=lambda item: sum(item.pixels or [0]) / (item.width * item.height)).key)
         self.pause(1)

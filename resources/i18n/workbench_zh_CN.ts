@@ -1260,10 +1260,6 @@
         <translation>已跳过的图片：{n} 张（{names}）</translation>
     </message>
     <message>
-        <source>How parts are told apart…</source>
-        <translation>如何区分零件…</translation>
-    </message>
-    <message>
         <source>Data leakage: {n} {n:image shows a part that was|images show parts that were} used in training, so the metrics are too high.</source>
         <translation>数据泄漏：{n} 张图片的零件参与过训练，指标偏高。</translation>
     </message>
@@ -1455,6 +1451,13 @@
     <message>
         <source>Train two models of the same kind first</source>
         <translation>请先训练两个同类模型</translation>
+    </message>
+</context>
+<context>
+    <name>EvaluationSide</name>
+    <message>
+        <source>Metrics and operating point</source>
+        <translation>指标与工作点</translation>
     </message>
 </context>
 <context>
@@ -3963,6 +3966,13 @@
     </message>
 </context>
 <context>
+    <name>NoticeList</name>
+    <message>
+        <source>How parts are told apart…</source>
+        <translation>如何区分零件…</translation>
+    </message>
+</context>
+<context>
     <name>Notifications</name>
     <message>
         <source>No defect found in this box.</source>
@@ -6121,10 +6131,6 @@
         <translation>统计指标和滑块所针对的类别</translation>
     </message>
     <message>
-        <source>Metrics and operating point</source>
-        <translation>指标和工作点</translation>
-    </message>
-    <message>
         <source>Details</source>
         <translation>详情</translation>
     </message>
@@ -8110,8 +8116,12 @@
         <translation>进度</translation>
     </message>
     <message>
-        <source>Evaluation</source>
-        <translation>评估</translation>
+        <source>Verdict of images without defects, which no verdict&apos;s name tells</source>
+        <translation>无缺陷图片的判定（无法从判定名称得知）</translation>
+    </message>
+    <message>
+        <source>Details</source>
+        <translation>详细信息</translation>
     </message>
     <message>
         <source>Predicting validation and test images…</source>
@@ -8124,6 +8134,10 @@
     <message>
         <source>Mean calibration error (ECE): {error}, without the fitted temperature {raw}.</source>
         <translation>平均校准误差（ECE）：{error}，不使用拟合的温度时为 {raw}。</translation>
+    </message>
+    <message>
+        <source>Verdict of good images…</source>
+        <translation>良品图片的判定…</translation>
     </message>
     <message>
         <source>{n} {n:image has|images have} a new verdict that the model does not predict. Train again to include it.</source>
@@ -8911,6 +8925,14 @@
     <message>
         <source> ({best} instead of {other})</source>
         <translation>（{best}，当前为 {other}）</translation>
+    </message>
+    <message>
+        <source>{metric} (validation images)</source>
+        <translation>{metric}（验证图片）</translation>
+    </message>
+    <message>
+        <source>{metric} (validation)</source>
+        <translation>{metric}（验证）</translation>
     </message>
     <message>
         <source>Export {name}</source>

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from PySide6.QtCore import Qt
+from PySide6.QtCore import QCoreApplication, Qt
 from PySide6.QtTest import QTest
 
-from tests.session.mask_run import MISSED
-from tests.ui.evaluation.evaluation_windows import choose_rule
+from tests.session.mask_run import MISSED, make_mask_project
+from tests.session.stored_result import store_result, stored_result
+from tests.ui.evaluation.evaluation_windows import choose_rule, open_project
 from workbench.core.evaluation import operating_point
 from workbench.core.evaluation.verdict_rules import RuleChoice
 
@@ -85,3 +86,17 @@ def test_missing_good_images_are_named(page, verdicts, qtbot):
         "Not measured",
         "no good image held out",
     )
+
+
+def test_gallery_shows_two_rows_on_a_small_screen(style_sheet, application, tmp_path, qtbot):
+    window = open_project(application, store_result(make_mask_project(tmp_path / "p"), **stored_result()), qtbot)
+    window.resize(1366, 768)
+    with qtbot.waitSignal(application.services.evaluation.evaluated, timeout=20_000):
+        window.table["evaluation"].trigger()
+    browser = window.evaluation.segmentation.browser
+    browser.tabs["images"].click()
+    QCoreApplication.processEvents()
+    assert window.evaluation.expectation.isVisible() and len(browser.gallery.cards) == 8
+    cards = [browser.gallery.visualRect(browser.gallery.model().index(row, 0)) for row in range(8)]
+    assert len({card.y() for card in cards}) == 2
+    assert all(browser.gallery.viewport().rect().contains(card) for card in cards)

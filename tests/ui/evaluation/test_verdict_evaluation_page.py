@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
-from PySide6.QtWidgets import QApplication
+from PySide6.QtWidgets import QApplication, QPushButton
 
 from tests.session.conftest import retry_delay, save_delay, session  # noqa: F401  a session that saves quickly
 from tests.session.verdict_run import make_verdict_project
@@ -50,11 +52,44 @@ def test_first_list_shows_errors_on_test_images(page):
         "(10)",
         "(30)",
     ]
-    assert "19 of 20" in page.summary.text() and "–" in page.summary.text()
+    accuracy = page.summary.metrics["accuracy"]
+    assert accuracy.number.text() == "95%" and "19 of 20" in accuracy.detail.text() and "–" in accuracy.detail.text()
     assert page.browser.errors.isChecked() and page.browser.gallery.keys == ["线 [1]/p003.png"]
-    assert "calibration" not in page.note.text()
+    assert "20 images of 20 parts. These images were not used in training" in page.notices.texts[0]
     page.split.setCurrentIndex(1)
-    assert "temperature" in page.note.text() and page.browser.gallery.keys == ["线 [1]/p001.png"]
+    assert "temperature" in page.notices.texts[0] and page.browser.gallery.keys == ["线 [1]/p001.png"]
+
+
+def test_page_begins_with_ok_and_ng_and_links_to_the_rule_of_parts(page, qtbot):
+    panel = page.images
+    assert panel.y() < page.summary.y() < page.reject.y() < page.details.y()
+    assert [panel.cells[cell].text() for cell in ((False, "OK"), (False, "NG"), (True, "OK"), (True, "NG"))] == [
+        "10",
+        "0",
+        "1",
+        "9",
+    ]
+    assert panel.missed.number.text() == "1 of 10  ·  10%" and panel.false.number.text() == "0 of 10  ·  0%"
+    assert "95% CI" in panel.missed.detail.text() and panel.note.isHidden() and panel.cost.isHidden()
+    QTest.mouseClick(panel.cells[True, "OK"], LEFT)
+    assert page.browser.gallery.keys == ["线 [1]/p003.png"] and page.browser.heading.text() == "Defective → OK  1"
+    page.reject.set_minimum(0.99)  # images below it are left to a person
+    assert int(panel.cells[True, "unsure"].text()) and page.browser.heading.text() == "Defective → OK  0"
+    link = next(button for button in page.notices.findChildren(QPushButton) if "parts" in button.text())
+    with qtbot.waitSignal(page.notices.part_rule_requested):
+        QTest.mouseClick(link, LEFT)
+
+
+def test_good_verdict_can_be_chosen(page):
+    assert page.good.isHidden()
+    shown = replace(page._all_splits, names=("A", "B"))
+    images = [replace(image, truth={"OK": "A", "NG": "B"}[image.truth]) for image in shown.images]
+    page._all_splits = replace(shown, images=tuple(images))
+    page.split.setCurrentIndex(1)
+    assert page.good.isVisible() and page.images.isHidden() and page.matrix.isVisible()
+    page.good.setCurrentIndex(1)
+    page.good.activated.emit(1)
+    assert page.images.isVisible() and page.images.cells[False, "OK"].text() == "5"
 
 
 def test_cell_filters_gallery_and_click_opens_image(page, qtbot):
@@ -125,7 +160,7 @@ def test_run_without_validation_images(page, run, session, qtbot):  # noqa: F811
         text = text.replace(f'"split": "{split}"', '"split": "train"')
     run.dataset_path.write_text(text, "utf-8")
     page.show_run(run)
-    qtbot.waitUntil(lambda: "no validation or test images" in page.note.text(), timeout=5000)
+    qtbot.waitUntil(lambda: "no validation or test images" in page.message.text(), timeout=5000)
     assert not page.matrix.isVisible() and page.browser.gallery.keys == []
     session.close_project()
     assert not page.reject.isVisible()

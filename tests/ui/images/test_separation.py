@@ -121,6 +121,11 @@ def test_enter_on_the_canvas_marks_shown_images_only(application, root, qtbot):
     qtbot.waitUntil(lambda: window.canvas.content.seen)
     done = statuses(session)
     assert done == {"00": "done"} and session.key == "p01.png"
+    assert any(text.startswith("Stopped at p01.png: it is not shown yet.") for text in window.messages.texts)
+    window.table["next"].trigger()
+    window.table["verdict_next_1"].trigger()
+    qtbot.waitUntil(lambda: window.canvas.content.seen)
+    assert session.key == "p02.png" and not session.rows["p02.png"].verdict
 
 
 def test_defective_images_are_painted_one_after_the_other(wall, application, qtbot):

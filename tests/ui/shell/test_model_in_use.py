@@ -67,14 +67,14 @@ def choices(window) -> dict:
 def test_everything_follows_the_chosen_model(window, application, runs, qtbot):
     (first, second), root = runs, runs[0].project_root
     chip, panel, page = window.chip, window.training, window.evaluation
-    assert chip.texts[0] == "Model in use: UNet 11-21 08:00 · Dice, any defect 0.65 · automatic"
+    assert chip.texts[0] == "Model in use: UNet 11-21 08:00 · Dice, any defect 0.65 (validation images) · automatic"
     assert chip.isVisible() and chip.text() in chip.texts and panel.controls.export.text() == "Export UNet 11-21 08:00"
     entries = choices(window)
     assert [action.isChecked() for action in entries.values()] == [True, False, False]
     chosen = next(action for text, action in entries.items() if "09:00" in text)
     chosen.trigger()
     assert read_project_file(root).model_in_use == second.name
-    assert chip.texts[0] == "Model in use: UNet 11-21 09:00 · Dice, any defect 0.63"
+    assert chip.texts[0] == "Model in use: UNet 11-21 09:00 · Dice, any defect 0.63 (validation images)"
     assert panel.controls.export.text() == "Export UNet 11-21 09:00"
     assert window.overlay.run.name == application.services.run_list.models()[0].name == second.name
     window.table["evaluation"].trigger()

@@ -6,7 +6,7 @@ Also a preview of the parts and of the data split under a grouping rule, without
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any, get_args
 
@@ -19,13 +19,10 @@ from workbench.core.project.grouping import group, groups_by_name
 from workbench.core.project.project import DONT_CARE, NOT_LABELED, Grouping, Project
 from workbench.core.runs.dataset import (
     Dataset,
-    Item,
     LabelKind,
-    Labels,
+    ReadLabels,
     add_items,
     collect,
-    segmentation_item,
-    verdict_item,
 )
 from workbench.core.runs.held_out import SPLITS, split_by_part
 from workbench.inference.components import measure
@@ -119,7 +116,7 @@ def project_statistics(
     verdicts = Counter(dict.fromkeys(project.file.verdicts, 0))
     sizes: Counter[tuple[int, int]] = Counter()
     saves = label_transaction.SaveRecords(project.root)
-    labels: dict[str, dict[str, tuple[annotation.Note, Item | None]]] = {model: {} for model in get_args(LabelKind)}
+    labels = ReadLabels(keys)
     for number, key in enumerate(keys, 1):
         if stopped():
             break
@@ -134,12 +131,9 @@ def project_statistics(
             sizes[size] += 1
             statuses[note.status] += 1
             verdicts[note.verdict or ""] += 1
-            labels["unet"][key] = note, None
-            labels["resnet"][key] = note, verdict_item(key, note, size)
-            if mask is not None and data is not None:
+            if mask is not None:
                 _add_mask(result, by_id, key, mask)
-                mask = annotation.ignore_outside(project, key, mask)
-                labels["unet"][key] = note, segmentation_item(key, note, mask, data)
+            labels.add(project, key, note, size, mask, data)
         if progress is not None:
             progress(number, len(keys))
     result.statuses, result.verdicts = dict(statuses), dict(verdicts)
@@ -172,12 +166,12 @@ def _add_mask(result: ProjectStatistics, by_id: dict[int, ClassStatistics], key:
 
 
 def _add_splits(
-    project: Project, result: ProjectStatistics, by_id: dict[int, ClassStatistics], labels: Mapping[str, Labels]
+    project: Project, result: ProjectStatistics, by_id: dict[int, ClassStatistics], labels: ReadLabels
 ) -> None:
     """Add the splits of the next training of each model that can currently be trained."""
     for model in get_args(LabelKind):
         try:
-            dataset = collect(project, model, labels=labels[model])
+            dataset = collect(project, model, labels=labels)
         except problems.Problem:
             continue
         result.splits[model] = {split: len(dataset.of(split)) for split in SPLITS}

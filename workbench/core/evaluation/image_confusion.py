@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 
 from workbench.core.evaluation.figures import METRICS, Figure
 from workbench.core.evaluation.image_ranking import GroupedProportion
 from workbench.core.evaluation.split_evaluation import EvaluatedImages
 from workbench.core.evaluation.stored_predictions import ANY
+from workbench.core.evaluation.verdict_evaluation import VerdictEvaluation
 from workbench.core.evaluation.verdict_rules import RuleEvaluation
 from workbench.inference.verdict_rule import BAD, GOOD, UNSURE
 
@@ -49,6 +50,22 @@ def image_confusion(images: EvaluatedImages, rule: RuleEvaluation | None) -> Ima
     figures = images.figures
     rows = figures.get("missed_images"), figures.get("false_alarm_images", "good")
     return ImageConfusion(cells, *map(_proportion, rows))
+
+
+def verdict_confusion(verdicts: VerdictEvaluation, good: Collection[str], minimum: float) -> ImageConfusion:
+    """Return the confusion of a ResNet. good: verdicts of images without defects. minimum: reject probability."""
+    cells: dict[tuple[bool, str], tuple[int, ...]] = {}
+    images: dict[bool, list[tuple[str, str]]] = {True: [], False: []}  # verdict and part
+    for number, image in enumerate(verdicts.images):
+        defective, accepted = image.truth not in good, verdicts.names[image.predicted] in good
+        verdict = UNSURE if image.probability < minimum else GOOD if accepted else BAD
+        cells[defective, verdict] = (*cells.get((defective, verdict), ()), number)
+        images[defective].append((verdict, image.part or image.key))
+    missed, false = (
+        GroupedProportion.of([verdict == wrong for verdict, _ in shown], [part for _, part in shown])
+        for shown, wrong in ((images[True], GOOD), (images[False], BAD))
+    )
+    return ImageConfusion(cells, missed, false)
 
 
 def _proportion(figure: Figure) -> GroupedProportion:

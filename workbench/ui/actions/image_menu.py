@@ -279,7 +279,7 @@ class ImageMenu(MenuTable):
         return Command(
             f"verdict_next_{n}",
             self.tr("Verdict {n} and next").format(n=n),
-            lambda c: c.images.set_verdict(n - 1),
+            lambda c: (c.images.browsing or _image_shown(c)) and c.images.set_verdict(n - 1),
             keys=f"Shift+{n}",
             needs=WRITABLE
             + IMAGES
@@ -310,9 +310,16 @@ class ImageMenu(MenuTable):
         return Submenu("split", self.tr("Data &split"), [commands[0], SEPARATOR, *commands[1:]])
 
 
-def _mark_done_and_go(c: CommandContext) -> None:
+def _image_shown(c: CommandContext) -> bool:
+    """Return whether the user sees the image; otherwise show that the key was typed before it appeared."""
     if not c.canvas.content.seen:
-        return  # a key typed faster than the images appear
+        c.canvas.refused.emit("not shown")
+    return c.canvas.content.seen
+
+
+def _mark_done_and_go(c: CommandContext) -> None:
+    if not _image_shown(c):
+        return
     c.session.verdict_steps.set_status("done")
     if c.preferences.after_done == "next":
         c.images.go(1)

@@ -8,7 +8,6 @@ from PySide6.QtWidgets import QButtonGroup, QHBoxLayout, QLabel, QPushButton, QS
 from workbench.core.evaluation.image_confusion import ImageConfusion
 from workbench.core.evaluation.split_evaluation import EvaluatedImages
 from workbench.core.evaluation.stored_predictions import ANY, LabeledDefect
-from workbench.inference.verdict_rule import UNSURE
 from workbench.session.run_evaluation import RunEvaluation
 from workbench.ui.evaluation.confusion_table import ConfusionTable
 from workbench.ui.evaluation.defect_cards import (
@@ -21,6 +20,7 @@ from workbench.ui.evaluation.defect_cards import (
     image_cards,
 )
 from workbench.ui.evaluation.evaluation_tables import ImageTableView
+from workbench.ui.evaluation.image_confusion_panel import cell_text
 from workbench.ui.text import formatting
 from workbench.ui.widgets.theme import ThemeManager
 
@@ -61,8 +61,8 @@ class DefectBrowser(QWidget):
         row.addStretch(1)
         row.addWidget(outline_legend())
         column = QVBoxLayout(self)
-        column.setContentsMargins(10, 10, 4, 0)
-        column.setSpacing(6)
+        column.setContentsMargins(10, 6, 4, 0)
+        column.setSpacing(4)
         column.addLayout(row)
         self.pages = QStackedWidget()
         for widget in (self._cards, self.table, self.empty):
@@ -144,13 +144,8 @@ class DefectBrowser(QWidget):
         tab.setVisible(self._cell is not None)
         if self._cell is None or self._confusion is None:
             return []
-        defective, verdict = self._cell
         keys = {result.predictions[number].key for number in self._confusion.cells.get(self._cell, ())}
-        label = self.tr("Defective") if defective else self.tr("Good")
-        name = self.tr("Unsure").lower() if verdict == UNSURE else verdict
-        tab.setText(
-            self.tr("{label} → {verdict}  {n}").format(label=label, verdict=name, n=formatting.number(len(keys)))
-        )
+        tab.setText(cell_text(*self._cell, len(keys)))
         return [card for card in image_cards(result) if card.prediction.key in keys]
 
     def _cell_cards(self, result: EvaluatedImages) -> list[DefectCard]:

@@ -20,7 +20,7 @@ from workbench.ui.widgets.item_views import ItemRole, ListModel, draw_background
 from workbench.ui.widgets.theme import ThemeManager
 
 IMAGE = QSize(160, 116)  # size of a crop, logical px
-CELL = QSize(IMAGE.width() + 24, IMAGE.height() + 66)
+CELL = QSize(IMAGE.width() + 20, IMAGE.height() + 56)
 LABEL_COLOR, PREDICTION_COLOR = QColor("#2f9bff"), QColor("#ff8c1a")  # distinguishable with color blindness
 
 
@@ -179,20 +179,20 @@ class _CardDelegate(QStyledItemDelegate):
 
     def paint(self, painter: QPainter, option, index) -> None:
         card: DefectCard = index.data(ItemRole)
-        theme, rect = self._style.theme, QRectF(option.rect).adjusted(4, 4, -4, -4)
+        theme, rect = self._style.theme, QRectF(option.rect).adjusted(3, 3, -3, -3)
         painter.save()
         painter.setRenderHint(QPainter.RenderHint.Antialiasing)
         fill = "hover" if option.state & QStyle.StateFlag.State_MouseOver else "raised"
         line, width = ("accent", 1.5) if option.state & QStyle.StateFlag.State_Selected else ("border", 1)
         draw_background(painter, rect, theme, fill=fill, line=line, radius=7, width=width)
-        box = QRect(int(rect.x()) + 8, int(rect.y()) + 8, IMAGE.width(), IMAGE.height())
+        box = QRect(int(rect.x()) + 7, int(rect.y()) + 7, IMAGE.width(), IMAGE.height())
         painter.fillRect(box, theme.color("canvas"))
         pixmap = self._gallery.pixmap(card)
         if pixmap is not None:
             size = pixmap.deviceIndependentSize().toSize()
             left, top = box.x() + (box.width() - size.width()) // 2, box.y() + (box.height() - size.height()) // 2
             painter.drawPixmap(left, top, pixmap)
-        self._draw_text(painter, QRect(box.x(), box.bottom() + 6, box.width(), 42), card, option.fontMetrics)
+        self._draw_text(painter, QRect(box.x(), box.bottom() + 3, box.width(), 38), card, option.fontMetrics)
         painter.restore()
 
     def _draw_text(self, painter: QPainter, box: QRect, card: DefectCard, metrics) -> None:
@@ -207,6 +207,6 @@ class _CardDelegate(QStyledItemDelegate):
         text = metrics.elidedText(card.title, Qt.TextElideMode.ElideMiddle, first.width())
         painter.drawText(first, Qt.AlignmentFlag.AlignVCenter, text)
         painter.setPen(theme.color("muted"))
-        second = QRect(left, box.y() + 21, box.width(), 20)
+        second = QRect(left, box.y() + 18, box.width(), 20)
         text = metrics.elidedText(card.detail, Qt.TextElideMode.ElideRight, second.width())
         painter.drawText(second, Qt.AlignmentFlag.AlignVCenter, text)

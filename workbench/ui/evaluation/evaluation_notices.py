@@ -6,8 +6,9 @@ from __future__ import annotations
 
 import time
 from collections.abc import Sequence
+from dataclasses import dataclass
 
-from PySide6.QtCore import Qt, Signal
+from PySide6.QtCore import QCoreApplication, Qt, Signal
 from PySide6.QtWidgets import QFrame, QLabel, QListWidget, QListWidgetItem, QProgressBar, QPushButton, QWidget
 
 from workbench.core.evaluation.figures import Alert
@@ -26,30 +27,33 @@ _LISTED = 200  # leaks
 _TEXT_WIDTH = 720  # px
 
 
-class EvaluationNotices(QWidget):
-    """Notices about the source of the images, their influence on training and thresholds, degenerate predictions."""
+@dataclass(frozen=True)
+class Notice:
+    """Notice above an evaluation. kind: info | warning | problem. counts_parts: it states the number of parts."""
 
-    part_rule_requested = Signal()  # how the parts of the images are told apart
+    kind: str
+    text: str
+    counts_parts: bool = False
 
-    def __init__(self, evaluation: RunEvaluation, style: ThemeManager) -> None:
+
+class NoticeList(QWidget):
+    """Notices, one below the other; the one that counts parts has a link to how they are told apart."""
+
+    part_rule_requested = Signal()
+
+    def __init__(self, style: ThemeManager) -> None:
         super().__init__()
-        self._evaluation, self._style = evaluation, style
-        self._alerts: Sequence[Alert] = ()
-        self._shown: list[tuple[str, str]] = []
-        self._column = in_column(owner=self, margins=(12, 8, 12, 8), spacing=6)
-        evaluation.changed.connect(self._refresh)
-        self._refresh()
+        self._style = style
+        self._shown: list[Notice] = []
+        self._column = in_column(owner=self, margins=(12, 4, 12, 4), spacing=4)
+        self.hide()
 
     @property
     def texts(self) -> list[str]:
-        return [text for _, text in self._notices()]
+        return [notice.text for notice in self._shown]
 
-    def show_alerts(self, alerts: Sequence[Alert]) -> None:
-        self._alerts = tuple(alerts)
-        self._refresh()
-
-    def _refresh(self) -> None:
-        notices = self._notices()
+    def show_notices(self, notices: list[Notice]) -> None:
+        """Show these notices in place of the present ones."""
         if notices == self._shown:
             return
         self._shown = notices
@@ -57,28 +61,66 @@ class EvaluationNotices(QWidget):
             widget = self._column.takeAt(0).widget()
             if widget is not None:
                 widget.deleteLater()
-        counted = self._independence() if notices else None
         for notice in notices:
-            self._column.addWidget(self._frame(*notice, parts=notice == counted))
+            self._column.addWidget(self._frame(notice))
         self.setVisible(bool(notices))
 
-    def _notices(self) -> list[tuple[str, str]]:
-        """Return kind and text of each notice."""
+    def _frame(self, notice: Notice) -> QFrame:
+        frame = QFrame(objectName="message")
+        frame.setProperty("kind", notice.kind)
+        icon, label = IconLabel(self._style.icon(*_ICONS[notice.kind])), QLabel(notice.text, wordWrap=True)
+        row = in_row(icon, (label, 1), owner=frame, margins=(10, 1, 10, 1), spacing=8)
+        if notice.counts_parts:
+            link = QPushButton(self.tr("How parts are told apart…"), objectName="link")
+            link.clicked.connect(self.part_rule_requested)
+            row.addWidget(link)
+        return frame
+
+
+def counts_text(images: int, parts: int) -> str:
+    """Return the number of images and of their parts as a sentence."""
+    text = QCoreApplication.translate("EvaluationNotices", "{n} {n:image|images} of {parts} {parts:part|parts}.")
+    return fill(text, n=formatting.number(images), parts=formatting.number(parts))
+
+
+def unseen_text() -> str:
+    """Return the sentence on test images."""
+    return QCoreApplication.translate("EvaluationNotices", "These images were not used in training or for any choice.")
+
+
+def unknown_text() -> str:
+    """Return the sentence on the images of a model of others."""
+    return QCoreApplication.translate(
+        "EvaluationNotices", "The model was added from a file. Whether it was trained on these images is not known."
+    )
+
+
+class EvaluationNotices(NoticeList):
+    """Notices about the source of the images, their influence on training and thresholds, degenerate predictions."""
+
+    def __init__(self, evaluation: RunEvaluation, style: ThemeManager) -> None:
+        super().__init__(style)
+        self._evaluation = evaluation
+        self._alerts: Sequence[Alert] = ()
+        evaluation.changed.connect(self._refresh)
+        self._refresh()
+
+    def show_alerts(self, alerts: Sequence[Alert]) -> None:
+        self._alerts = tuple(alerts)
+        self._refresh()
+
+    def _refresh(self) -> None:
         if self._evaluation.stage != "ready":
-            return []
-        alerts = [("problem", evaluation_texts.alert(alert)) for alert in self._alerts]
-        return [*alerts, self._independence(), *self._data()]
+            self.show_notices([])
+            return
+        alerts = [Notice("problem", evaluation_texts.alert(alert)) for alert in self._alerts]
+        self.show_notices([*alerts, Notice(*self._independence(), counts_parts=True), *self._data()])
 
     def _independence(self) -> tuple[str, str]:
         """Return the notice on whether the images influenced the training or the operating point."""
         evaluation = self._evaluation
         predictions = evaluation.pass_result.predictions
-        images, parts = len(predictions), {entry.part for entry in predictions}
-        counts = fill(
-            self.tr("{n} {n:image|images} of {parts} {parts:part|parts}."),
-            n=formatting.number(images),
-            parts=formatting.number(len(parts)),
-        )
+        counts = counts_text(len(predictions), len({entry.part for entry in predictions}))
         if evaluation.chosen is not None and evaluation.split in evaluation.chosen.chosen_on:
             text = translate_message(Message("report.point_chosen_here"))
             return "warning", formatting.sentences(counts, text)
@@ -92,13 +134,11 @@ class EvaluationNotices(QWidget):
             more = self.tr("Test images were not used for any choice.") if "test" in evaluation.splits else ""
             return "warning", formatting.sentences(counts, text, more)
         if evaluation.run is not None and evaluation.run.adopted:
-            text = self.tr("The model was added from a file. Whether it was trained on these images is not known.")
-            return "warning", formatting.sentences(counts, text)
-        text = self.tr("These images were not used in training or for any choice.")
+            return "warning", formatting.sentences(counts, unknown_text())
         advice = self.tr("Choose the operating point on validation images; otherwise test metrics become optimistic.")
-        return "info", formatting.sentences(counts, text, advice if "val" in evaluation.splits else "")
+        return "info", formatting.sentences(counts, unseen_text(), advice if "val" in evaluation.splits else "")
 
-    def _data(self) -> list[tuple[str, str]]:
+    def _data(self) -> list[Notice]:
         """Return the notices about leaks, changed labels and skipped images."""
         evaluation, notices = self._evaluation, []
         if evaluation.leaks:
@@ -106,32 +146,19 @@ class EvaluationNotices(QWidget):
                 "Data leakage: {n} {n:image shows a part that was|images show parts that were} used "
                 "in training, so the metrics are too high."
             )
-            notices.append(("warning", fill(text, n=formatting.number(len(evaluation.leaks)))))
+            notices.append(Notice("warning", fill(text, n=formatting.number(len(evaluation.leaks)))))
         if evaluation.pass_result.changed:
             changed = Message("card.changed", n=evaluation.pass_result.changed)
-            notices.append(("info", translate_message(changed)))
+            notices.append(Notice("info", translate_message(changed)))
         if evaluation.pass_result.untrained:
             untrained = Message("report.untrained", n=evaluation.pass_result.untrained)
-            notices.append(("warning", translate_message(untrained)))
+            notices.append(Notice("warning", translate_message(untrained)))
         if evaluation.pass_result.skipped:
             text = self.tr("Skipped images: {n} ({names})")
             names = formatting.listed(list(evaluation.pass_result.skipped)[:3])
-            notices.append(
-                ("warning", fill(text, n=formatting.number(len(evaluation.pass_result.skipped)), names=names))
-            )
+            count = formatting.number(len(evaluation.pass_result.skipped))
+            notices.append(Notice("warning", fill(text, n=count, names=names)))
         return notices
-
-    def _frame(self, kind: str, text: str, *, parts: bool) -> QFrame:
-        """Return the frame of a notice, with a link to the rule of the parts if it counts them."""
-        frame = QFrame(objectName="message")
-        frame.setProperty("kind", kind)
-        icon, label = IconLabel(self._style.icon(*_ICONS[kind])), QLabel(text, wordWrap=True)
-        row = in_row(icon, (label, 1), owner=frame, margins=(10, 5, 10, 5), spacing=8)
-        if parts:
-            link = QPushButton(self.tr("How parts are told apart…"), objectName="link")
-            link.clicked.connect(self.part_rule_requested)
-            row.addWidget(link)
-        return frame
 
 
 class EvaluationPlaceholder(QWidget):

@@ -100,6 +100,7 @@ class EvaluationPage(QWidget):
         page = VerdictEvaluationPage(self._session, self._style)
         page.image_requested.connect(lambda key: self.region_chosen.emit(key, NOTHING))
         page.shown_changed.connect(self._refresh)
+        page.notices.part_rule_requested.connect(self.part_rule_requested)
         page.stored.connect(self.stored)
         page.failed.connect(self.failed)
         self._add(page)
@@ -166,8 +167,8 @@ class EvaluationPage(QWidget):
             self._evaluate(run)
         elif self._evaluation.stale:
             self._evaluation.refresh()
-        if not self._shows_verdicts:
-            self.segmentation.browser.gallery.setFocus()
+        page = self.verdicts if self._shows_verdicts else self.segmentation
+        page.browser.gallery.setFocus()
 
     def _evaluate(self, run: Run) -> None:
         if _model(run) == "resnet":

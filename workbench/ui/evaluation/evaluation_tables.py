@@ -23,6 +23,7 @@ _RIGHT = Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter
 _CENTER = Qt.AlignmentFlag.AlignCenter
 _LEFT = Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter
 _PADDING = 24  # px, of a name
+_NARROW, _WIDE = 14, 24  # characters in a line of the head, with and without the columns of the masks
 _MOST_WIDTH = 700  # px, that the table claims
 
 
@@ -35,12 +36,12 @@ class ClassTable(QTableWidget):
         header = self.horizontalHeader()
         header.setDefaultAlignment(_RIGHT)
         header.setMinimumSectionSize(72)
-        self._set_columns([])
+        self._set_columns([], _WIDE)
 
-    def _set_columns(self, ids: list[str]) -> None:
+    def _set_columns(self, ids: list[str], chars: int) -> None:
         self.setRowCount(0)
         self.setColumnCount(1 + len(ids))
-        self.setHorizontalHeaderLabels(["", *map(evaluation_texts.column, ids)])
+        self.setHorizontalHeaderLabels(["", *(evaluation_texts.column(id, chars) for id in ids)])
         for column, id in enumerate(ids, start=1):
             self.horizontalHeaderItem(column).setToolTip(evaluation_texts.tip(id))
         header = self.horizontalHeader()
@@ -55,7 +56,7 @@ class ClassTable(QTableWidget):
         shown = dict.fromkeys(row.id for row in figures.rows if row.scope == "class" and row.metric.shown)
         ids = [id for id in shown if several or not id.endswith("right_class")]
         ids = [id for id in ids if masks or METRICS[id].unit != "ratio"]
-        self._set_columns(ids)
+        self._set_columns(ids, _NARROW if masks else _WIDE)
         for id in figures.classes:
             name, color = classes[id]
             self._add_row(name, [figures.get(metric, "class", id) for metric in ids], color)

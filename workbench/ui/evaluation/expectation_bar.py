@@ -7,12 +7,13 @@ from typing import TYPE_CHECKING
 from PySide6.QtCore import QSettings, Qt
 from PySide6.QtWidgets import QHeaderView, QLabel, QPushButton, QTableWidget, QTableWidgetItem, QWidget
 
+from workbench.core.messages import Message
 from workbench.core.text_patterns import fill
 from workbench.ui.text import formatting
 from workbench.ui.text.formatting import translate_message
 from workbench.ui.widgets.box_layouts import in_column, in_row
 from workbench.ui.widgets.item_views import show_as_metrics
-from workbench.ui.widgets.text_labels import text_scale
+from workbench.ui.widgets.text_labels import ElidedLabel, text_scale
 from workbench.ui.widgets.theme import ThemeManager
 
 if TYPE_CHECKING:
@@ -82,15 +83,14 @@ class ExpectationBar(QWidget):
         super().__init__(objectName="header")
         self.setAttribute(Qt.WidgetAttribute.WA_StyledBackground)
         self._style = style
-        self.range, self.reason = QLabel(objectName="heading"), QLabel(objectName="muted", wordWrap=True)
-        for label in (self.range, self.reason):
-            label.setTextFormat(Qt.TextFormat.PlainText)
-            label.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse)
+        self.range, self.reason = QLabel(objectName="heading"), ElidedLabel()
+        self.range.setTextFormat(Qt.TextFormat.PlainText)
+        self.reason.setObjectName("muted")
         self.lighting = QPushButton(objectName="section", checkable=True)
         self.lighting.setToolTip(self.tr("Show or hide the metrics with each change of lighting"))
         self.table = LightingTable(style)
-        head = in_row((self.range, 1), self.lighting, spacing=10)
-        in_column(head, self.reason, self.table, owner=self, margins=(16, 3, 10, 3), spacing=2)
+        head = in_row(self.range, (self.reason, 1), self.lighting, spacing=10)
+        in_column(head, self.table, owner=self, margins=(16, 2, 10, 2), spacing=2)
         self._expectation: Expectation | None = None
         self.lighting.setChecked(QSettings().value(_UNFOLDED, False, bool))
         self.lighting.toggled.connect(self._fold)
@@ -114,9 +114,18 @@ class ExpectationBar(QWidget):
         if expectation is None:
             return
         self.range.setText(translate_message(expectation.range_text))
-        self.reason.setText(translate_message(expectation.reason))
+        self.reason.set_text(translate_message(expectation.reason), short=_shorter(expectation))
         self.lighting.setText(translate_message(expectation.worst_text))
         self.lighting.setVisible(expectation.worst is not None)
         self.table.setVisible(self.lighting.isChecked() and expectation.worst is not None)
         icon = "chevron-down" if self.lighting.isChecked() else "chevron-right"
         self.lighting.setIcon(self._style.icon(icon, "muted"))
+
+
+def _shorter(expectation: Expectation) -> list[str]:
+    """Return the reason for the range in fewer words: its first sentence, and that of too few parts in brief."""
+    first = expectation.forecast.why[0] if expectation.forecast is not None and expectation.forecast.why else ""
+    if isinstance(first, Message) and first.id == "forecast.few_parts":
+        brief = translate_message(Message("interval.parts", **first.fields))
+        return [translate_message(first), formatting.sentences(brief[:1].upper() + brief[1:])]
+    return [translate_message(first)]

@@ -1,13 +1,30 @@
-"""Headline figures of the evaluation of a UNet run, with their confidence."""
+"""Side panel of an evaluation, and headline figures with their confidence."""
 
 from __future__ import annotations
 
-from PySide6.QtCore import Qt
-from PySide6.QtWidgets import QLabel, QVBoxLayout, QWidget
+from PySide6.QtCore import QCoreApplication, Qt
+from PySide6.QtWidgets import QLabel, QScrollArea, QVBoxLayout, QWidget
 
-from workbench.core.evaluation.figures import Figures
+from workbench.core.evaluation.figures import METRICS, Figures
 from workbench.ui.text import evaluation_texts, formatting
 from workbench.ui.text.evaluation_texts import NOTHING
+from workbench.ui.widgets.box_layouts import in_column
+from workbench.ui.widgets.text_labels import text_scale
+
+_WIDTH, _MOST_WIDTH = 312, 400  # px
+
+
+class EvaluationSide(QScrollArea):
+    """Side panel of an evaluation. items: from top to bottom."""
+
+    def __init__(self, *items: QWidget) -> None:
+        super().__init__(objectName="side", widgetResizable=True)
+        body = QWidget(objectName="panel")
+        in_column(*items, 1, owner=body, margins=(16, 12, 16, 12), spacing=11)
+        self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
+        self.setAccessibleName(self.tr("Metrics and operating point"))
+        self.setWidget(body)
+        self.setFixedWidth(min(round(_WIDTH * text_scale()), _MOST_WIDTH))
 
 
 class HeadlineMetric(QWidget):
@@ -54,7 +71,8 @@ class HeadlineMetrics(QWidget):
     def show_figures(self, figures: Figures, class_id: int | None) -> None:
         """Show the figures of a class; None: of any defect."""
         for id, metric in self.metrics.items():
-            figure = figures.get(id) if class_id is None else figures.get(id, "class", class_id)
+            whole = "any" if "any" in METRICS[id].scopes else "mean"
+            figure = figures.get(id, whole) if class_id is None else figures.get(id, "class", class_id)
             detail = evaluation_texts.explanation(figure)
             if id == "false_alarms" and class_id is None and 0 < figures.good < figures.images:
                 good = figures.get(id, "good")
@@ -66,3 +84,13 @@ class HeadlineMetrics(QWidget):
     def clear(self) -> None:
         for metric in self.metrics.values():
             metric.set_value(NOTHING, "")
+
+
+def split_text(split: str, images: int) -> str:
+    """Return the name of a data split, "val+test" for both, with its number of images."""
+    names = {
+        "val": QCoreApplication.translate("SplitChoice", "Validation images"),
+        "test": QCoreApplication.translate("SplitChoice", "Test images"),
+    }
+    name = names.get(split, QCoreApplication.translate("SplitChoice", "Validation/test images"))
+    return f"{name} ({formatting.number(images)})"

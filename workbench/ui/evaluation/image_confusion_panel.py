@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from PySide6.QtCore import Qt, Signal
+from PySide6.QtCore import QCoreApplication, Qt, Signal
 from PySide6.QtWidgets import QButtonGroup, QGridLayout, QLabel, QPushButton, QVBoxLayout, QWidget
 
 from workbench.core.evaluation.image_confusion import ImageConfusion
@@ -25,7 +25,7 @@ class ImageConfusionPanel(QWidget):
     def __init__(self) -> None:
         super().__init__()
         self.confusion: ImageConfusion | None = None
-        self._ratio = 1.0
+        self._ratio: float | None = None
         self.cells: dict[tuple[bool, str], QPushButton] = {}
         self._heads: dict[str, QLabel] = {}
         self.missed = HeadlineMetric(self.tr("Missed defective images"))
@@ -40,9 +40,10 @@ class ImageConfusionPanel(QWidget):
         column.addLayout(self._grid())
         for widget in (self.note, self.missed, self.false, self.cost):
             column.addWidget(widget)
+        self.cost.hide()  # until the cost of a missed image is known
 
     def _grid(self) -> QGridLayout:
-        grid = QGridLayout()
+        grid = self._cells = QGridLayout()
         grid.setSpacing(4)
         grid.addWidget(QLabel(self.tr("Label ↓  Verdict →"), objectName="muted"), 0, 0)
         names = {GOOD: self.tr("OK"), UNSURE: self.tr("Unsure"), BAD: self.tr("NG")}
@@ -84,11 +85,13 @@ class ImageConfusionPanel(QWidget):
             set_disabled_reason(button, "" if count else self.tr("No such images at this operating point"))
             button.setVisible(verdict != UNSURE or unsure)
         self._heads[UNSURE].setVisible(unsure)
+        self._cells.setColumnStretch(1 + _VERDICTS.index(UNSURE), int(unsure))
         self.note.setText(self.tr("Without a verdict rule an image with a region is NG."))
         self.note.setVisible(not ruled)
         self._show_errors(self.missed, confusion.missed, self.tr("no defective image held out"))
         self._show_errors(self.false, confusion.false, self.tr("no good image held out"))
-        self.show_cost(self._ratio)
+        if self._ratio is not None:
+            self.show_cost(self._ratio)
 
     def _show_errors(self, metric: HeadlineMetric, errors: GroupedProportion, none: str) -> None:
         if errors.value is None:
@@ -107,4 +110,14 @@ class ImageConfusionPanel(QWidget):
         if self.confusion is not None:
             text = self.tr("Cost of these errors: {cost} false {cost:alarm|alarms}; a missed image counts as {ratio}")
             shown = {"cost": round(self.confusion.cost(ratio), 1), "ratio": ratio}
+            self.cost.show()
             self.cost.setText(fill(text, **{name: formatting.number(n, n % 1 > 0) for name, n in shown.items()}))
+
+
+def cell_text(defective: bool, verdict: str, images: int) -> str:
+    """Return the name of a cell with its number of images, such as "Defective → NG  6"."""
+    translate = QCoreApplication.translate
+    label = translate("DefectBrowser", "Defective") if defective else translate("DefectBrowser", "Good")
+    name = translate("DefectBrowser", "Unsure").lower() if verdict == UNSURE else verdict
+    text = translate("DefectBrowser", "{label} → {verdict}  {n}")
+    return text.format(label=label, verdict=name, n=formatting.number(images))

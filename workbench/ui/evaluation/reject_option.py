@@ -5,11 +5,12 @@ from __future__ import annotations
 from functools import partial
 
 from PySide6.QtCore import Qt, Signal
-from PySide6.QtWidgets import QGridLayout, QLabel, QPushButton, QSlider, QWidget
+from PySide6.QtWidgets import QLabel, QPushButton, QSlider, QWidget
 
 from workbench.core.evaluation.verdict_evaluation import MOST, VerdictEvaluation
 from workbench.core.text_patterns import fill
 from workbench.ui.text import evaluation_texts, formatting
+from workbench.ui.widgets.box_layouts import in_column, in_row
 from workbench.ui.widgets.text_labels import set_disabled_reason
 
 _STEPS = 1000
@@ -26,18 +27,12 @@ class RejectOption(QWidget):
         self._evaluation: VerdictEvaluation | None = None
         self._stored = 0.0
         self._writable = False
-        grid = QGridLayout(self)
-        grid.setContentsMargins(0, 0, 0, 0)
-        grid.setHorizontalSpacing(8)
-        grid.setVerticalSpacing(4)
         self.slider = QSlider(Qt.Orientation.Horizontal, minimum=0, maximum=round(MOST * _STEPS))
         self.slider.setSingleStep(5)
         self.slider.setPageStep(50)
-        self.slider.setMinimumWidth(120)
         label = QLabel(self.tr("&Unsure below"), objectName="heading")
         label.setBuddy(self.slider)
         self.value = QLabel()
-        self.value.setMinimumWidth(56)
         self.no_errors = QPushButton(self.tr("Avoid all errors"))
         self.no_errors.setToolTip(self.tr("Lowest probability at which no given verdict is wrong on these images"))
         self.no_errors.clicked.connect(lambda: self.set_minimum(self._evaluation.threshold_for(0)))
@@ -49,10 +44,9 @@ class RejectOption(QWidget):
         self.store.clicked.connect(lambda: self.store_requested.emit(self.minimum))
         self.effect = QLabel(wordWrap=True)
         self.effect.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse)
-        for column, widget in enumerate((label, self.slider, self.value, self.no_errors, self.off, self.store)):
-            grid.addWidget(widget, 0, column)
-        grid.setColumnStretch(1, 1)
-        grid.addWidget(self.effect, 1, 0, 1, 6)
+        buttons = in_row((self.no_errors, 1), self.off, spacing=6)
+        items = in_row((label, 1), self.value), self.slider, buttons, self.store, self.effect
+        in_column(*items, owner=self, margins=0, spacing=6)
         self.slider.valueChanged.connect(self._slider_moved)
         self.slider.setAccessibleName(self.tr("Minimum probability of a verdict"))
 

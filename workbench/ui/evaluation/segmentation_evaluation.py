@@ -10,7 +10,7 @@ from PySide6.QtWidgets import (
     QComboBox,
     QFrame,
     QHBoxLayout,
-    QScrollArea,
+    QLabel,
     QSplitter,
     QStackedWidget,
     QVBoxLayout,
@@ -22,14 +22,14 @@ from workbench.session.run_evaluation import RunEvaluation
 from workbench.ui.evaluation.defect_browser import DefectBrowser
 from workbench.ui.evaluation.evaluation_notices import EvaluationNotices, EvaluationPlaceholder
 from workbench.ui.evaluation.evaluation_tables import ClassTable
-from workbench.ui.evaluation.headline_metrics import HeadlineMetrics
+from workbench.ui.evaluation.headline_metrics import EvaluationSide, HeadlineMetrics, split_text
 from workbench.ui.evaluation.image_confusion_panel import ImageConfusionPanel
 from workbench.ui.evaluation.image_verdict_panel import ImageVerdictPanel
 from workbench.ui.evaluation.operating_point_panel import OperatingPointPanel
-from workbench.ui.widgets.text_labels import CollapsibleSection, text_scale
+from workbench.ui.widgets.text_labels import CollapsibleSection
 from workbench.ui.widgets.theme import ThemeManager
 
-_SIDE_WIDTH, _MAX_SIDE_WIDTH = 312, 400  # px
+_TABLE, _CURVE = 168, 230  # px, height of the table of classes alone, and with the curve beside it
 
 
 class SegmentationEvaluation(QWidget):
@@ -45,6 +45,7 @@ class SegmentationEvaluation(QWidget):
         self.scope = QComboBox()
         self.scope.setAccessibleName(self.tr("Classes"))
         self.scope.setToolTip(self.tr("Classes included in the metrics and affected by the sliders"))
+        self.split = QLabel(objectName="heading")
         self.images = ImageConfusionPanel()
         self.summary = HeadlineMetrics("recall", "recall_right_class", "false_alarms")
         self.masks = HeadlineMetrics("dice")
@@ -88,27 +89,20 @@ class SegmentationEvaluation(QWidget):
         self._pages.addWidget(self._results)
 
     def _side(self) -> QWidget:
-        body = QWidget(objectName="panel")
-        column = QVBoxLayout(body)
-        column.setContentsMargins(16, 12, 16, 12)
-        column.setSpacing(11)
-        column.addWidget(self.images)
-        column.addWidget(QFrame(objectName="line"))
-        column.addWidget(self.scope)
-        column.addWidget(self.summary)
-        column.addWidget(QFrame(objectName="line"))
-        column.addWidget(self.points)
-        column.addWidget(QFrame(objectName="line"))
-        column.addWidget(self.verdict)
-        column.addWidget(QFrame(objectName="line"))
-        column.addWidget(self.details)
-        column.addStretch(1)
-        area = QScrollArea(objectName="side", widgetResizable=True)
-        area.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
-        area.setAccessibleName(self.tr("Metrics and operating point"))
-        area.setWidget(body)
-        area.setFixedWidth(min(round(_SIDE_WIDTH * text_scale()), _MAX_SIDE_WIDTH))
-        return area
+        lines = [QFrame(objectName="line") for _ in range(4)]
+        items = (
+            self.split,
+            self.images,
+            lines[0],
+            self.scope,
+            self.summary,
+            lines[1],
+            self.points,
+            lines[2],
+            self.verdict,
+            lines[3],
+        )
+        return EvaluationSide(*items, self.details)
 
     def _details(self) -> CollapsibleSection:
         """Metrics of the masks and curves. While they are shown, so are the columns of the table and its curve."""
@@ -120,7 +114,7 @@ class SegmentationEvaluation(QWidget):
         return CollapsibleSection("evaluation", self.tr("Details"), body, self._style, expanded=False)
 
     def _main(self) -> QWidget:
-        splitter = QSplitter(Qt.Orientation.Vertical, childrenCollapsible=False)
+        splitter = self._splitter = QSplitter(Qt.Orientation.Vertical, childrenCollapsible=False)
         splitter.addWidget(self.browser)
         below = QWidget(objectName="panel")
         self._below = QHBoxLayout(below)
@@ -128,9 +122,8 @@ class SegmentationEvaluation(QWidget):
         self._below.setSpacing(14)
         self._below.addWidget(self.classes, 3)
         splitter.addWidget(below)
-        splitter.setStretchFactor(0, 3)
-        splitter.setStretchFactor(1, 1)
-        splitter.setSizes([420, 230])
+        splitter.setStretchFactor(0, 1)
+        splitter.setSizes([420, _TABLE])  # all other height is that of the gallery
         return splitter
 
     @cached_property
@@ -227,6 +220,7 @@ class SegmentationEvaluation(QWidget):
 
     def _evaluated(self, result: EvaluatedImages) -> None:
         figures = result.figures
+        self.split.setText(split_text(self._evaluation.split, len(result.evaluations)))
         for summary in (self.summary, self.masks):
             summary.show_figures(figures, self.class_id)
         self.points.show_figures(figures)
@@ -266,6 +260,8 @@ class SegmentationEvaluation(QWidget):
     def _details_toggled(self, shown: bool) -> None:
         self._show_classes()
         self.curve.setVisible(shown)
+        height = _CURVE if shown else _TABLE
+        self._splitter.setSizes([self._splitter.height() - height, height])
         self._draw_curve()
 
     def _draw_curve(self) -> None:

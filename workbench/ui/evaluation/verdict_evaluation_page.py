@@ -1,28 +1,32 @@
-"""Evaluation of a ResNet run: confusion matrix, reliability of the probabilities, reject probability, errors."""
+"""Evaluation of a ResNet: OK and NG, accuracy and reject probability on the left, errors and matrix on the right."""
 
 from __future__ import annotations
 
 from functools import cached_property
 
 from PySide6.QtCore import QCoreApplication, QSignalBlocker, Qt, Signal
-from PySide6.QtWidgets import QComboBox, QFrame, QLabel, QProgressBar, QScrollArea, QSizePolicy, QWidget
+from PySide6.QtWidgets import QComboBox, QFrame, QLabel, QProgressBar, QSplitter, QWidget
 
-from workbench.core.evaluation.figures import Figures
-from workbench.core.evaluation.intervals import MIN_PARTS
+from workbench.core.evaluation.image_confusion import verdict_confusion
 from workbench.core.evaluation.split_evaluation import VerdictSplitEvaluation
 from workbench.core.evaluation.verdict_evaluation import VerdictEvaluation
 from workbench.core.messages import Message
+from workbench.core.project.formats.base import is_good
 from workbench.core.runs.run import Run
 from workbench.core.text_patterns import fill
 from workbench.session.session import Session
 from workbench.session.verdict_evaluator import VerdictEvaluator
 from workbench.ui.evaluation.confusion_table import ConfusionTable
+from workbench.ui.evaluation.evaluation_notices import Notice, NoticeList, counts_text, unknown_text, unseen_text
+from workbench.ui.evaluation.headline_metrics import EvaluationSide, HeadlineMetrics, split_text
+from workbench.ui.evaluation.image_confusion_panel import ImageConfusionPanel
 from workbench.ui.evaluation.reject_option import RejectOption
 from workbench.ui.evaluation.verdict_gallery import VerdictBrowser
 from workbench.ui.images.image_model import ThumbnailProvider
-from workbench.ui.text import evaluation_texts, formatting
+from workbench.ui.text import formatting
 from workbench.ui.text.formatting import translate_message
-from workbench.ui.widgets.box_layouts import add_items, in_column, in_row
+from workbench.ui.widgets.box_layouts import in_column, in_row
+from workbench.ui.widgets.text_labels import CollapsibleSection
 from workbench.ui.widgets.theme import ThemeManager
 
 _SPLITS = (("test",), ("val",), ("val", "test"))
@@ -42,17 +46,12 @@ class SplitChoice(QComboBox):
 
     def show_splits(self, evaluation: VerdictEvaluation) -> None:
         """List the available splits. Test images, which influenced no choice, come first."""
-        names = {
-            ("test",): self.tr("Test images"),
-            ("val",): self.tr("Validation images"),
-            ("val", "test"): self.tr("Validation/test images"),
-        }
         available = {image.split for image in evaluation.images}
         with QSignalBlocker(self):
             self.clear()
             for splits in _SPLITS:
                 if available.issuperset(splits):
-                    self.addItem(f"{names[splits]} ({len(evaluation.of(*splits).images)})", splits)
+                    self.addItem(split_text("+".join(splits), len(evaluation.of(*splits).images)), splits)
 
 
 class VerdictEvaluationPage(QWidget):
@@ -71,11 +70,11 @@ class VerdictEvaluationPage(QWidget):
         self._all_splits: VerdictEvaluation | None = None
         self._shown: VerdictEvaluation | None = None  # of the selected split
         self.thumbnails = ThumbnailProvider(self)
-        self.summary = QLabel(objectName="heading", wordWrap=True)
-        self.note = QLabel(objectName="muted", wordWrap=True)
-        for label in (self.summary, self.note):
-            label.setTextFormat(Qt.TextFormat.PlainText)
-            label.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse)
+        self.notices = NoticeList(style)
+        self.images = ImageConfusionPanel()
+        self.summary = HeadlineMetrics("accuracy", "f1")
+        self.good = QComboBox(toolTip=self.tr("Verdict of images without defects, which no verdict's name tells"))
+        self.good.setAccessibleName(self.good.toolTip())
         self.split = SplitChoice()
         self.bar = QProgressBar(textVisible=False)
         self.bar.setAccessibleName(self.tr("Progress"))
@@ -86,23 +85,22 @@ class VerdictEvaluationPage(QWidget):
         self._show(None)
 
     def _build(self) -> None:
-        body, self._results = QWidget(objectName="panel"), QWidget()
-        top = in_row((self.summary, 1), self.split, spacing=12)
-        items = top, self.bar, self.note, (self._results, 1), 0
-        in_column(*items, owner=body, margins=(16, 10, 16, 10), spacing=8)
         self.calibration_error = QLabel(objectName="muted", wordWrap=True)
-        self.calibration_error.setSizePolicy(QSizePolicy.Policy.Preferred, QSizePolicy.Policy.Maximum)
-        self._calibration = in_column(self.calibration_error, spacing=4)
-        middle = in_row(spacing=20)
-        middle.addWidget(self.matrix, 5, Qt.AlignmentFlag.AlignTop)
-        add_items(middle, (self._calibration, 3), 1)
-        lines = [QFrame(objectName="line") for _ in range(2)]
-        results = (middle, 2), lines[0], self.reject, lines[1], (self.browser, 3)
-        in_column(*results, owner=self._results, margins=0, spacing=8)
-        self._area = area = QScrollArea(widgetResizable=True, frameShape=QFrame.Shape.NoFrame, objectName="side")
-        area.setAccessibleName(self.tr("Evaluation"))
-        area.setWidget(body)
-        in_column(area, owner=self, margins=0)
+        body = QWidget()
+        self._calibration = in_column(self.calibration_error, owner=body, margins=0, spacing=4)
+        self.details = CollapsibleSection("verdict_evaluation", self.tr("Details"), body, self._style, expanded=False)
+        lines = [QFrame(objectName="line") for _ in range(3)]
+        items = self.split, self.good, self.images, lines[0], self.summary, lines[1], self.reject, lines[2]
+        splitter = QSplitter(Qt.Orientation.Vertical, childrenCollapsible=False)
+        for widget, margins in ((self.browser, (16, 8, 4, 0)), (self.matrix, (16, 8, 16, 8))):
+            panel = QWidget(objectName="panel")
+            in_column(widget, owner=panel, margins=margins)
+            splitter.addWidget(panel)
+        splitter.setStretchFactor(0, 1)
+        self._results = QWidget()
+        in_row(EvaluationSide(*items, self.details), (splitter, 1), owner=self._results, margins=0, spacing=0)
+        self.message = QLabel(objectName="muted", wordWrap=True, margin=16)
+        in_column(self.bar, self.message, self.notices, (self._results, 1), 0, owner=self, margins=0, spacing=0)
 
     @cached_property
     def reliability(self):
@@ -110,7 +108,7 @@ class VerdictEvaluationPage(QWidget):
         from workbench.ui.evaluation.reliability_plot import ReliabilityPlot
 
         plot = ReliabilityPlot(self._style)
-        self._calibration.insertWidget(0, plot, 1)
+        self._calibration.insertWidget(0, plot)
         return plot
 
     def _connect(self) -> None:
@@ -123,8 +121,9 @@ class VerdictEvaluationPage(QWidget):
         self._session.project_closed.connect(self._clear)
         self.split.currentIndexChanged.connect(self._choose_split)
         self.matrix.cell_chosen.connect(self.browser.show_cell)
-        self.matrix.cell_chosen.connect(self._scroll_to_gallery)
-        self.browser.list_chosen.connect(self._list_chosen)
+        self.images.cell_chosen.connect(self._show_images_of)
+        self.good.activated.connect(lambda _: self._show_images())
+        self.browser.list_chosen.connect(lambda: self.matrix.select_cell("", ""))
         self.browser.image_chosen.connect(self.image_requested)
         self.reject.moved.connect(self._reject_moved)
         self.reject.store_requested.connect(self._store)
@@ -141,7 +140,7 @@ class VerdictEvaluationPage(QWidget):
         if self._evaluator.run is None or self._evaluator.run.root != run.root:
             self._show(None)
         self.thumbnails.set_project(self._session.project)
-        self._set_note(self.tr("Predicting validation and test images…"))
+        self._show_message(self.tr("Predicting validation and test images…"))
         self._evaluator.start(run)
 
     def end(self) -> None:
@@ -167,7 +166,7 @@ class VerdictEvaluationPage(QWidget):
 
     def _failed(self, problem: Exception) -> None:
         self.bar.hide()
-        self._set_note(formatting.sentences(*formatting.problem_text(problem)))
+        self._show_message(formatting.sentences(*formatting.problem_text(problem)))
         self.failed.emit(problem)
 
     def _stored(self) -> None:
@@ -180,17 +179,15 @@ class VerdictEvaluationPage(QWidget):
         if self._all_splits is not None:
             self._show(self._all_splits.of(*self.split.splits))
 
-    def _list_chosen(self) -> None:
+    def _show_images_of(self, defective: bool, verdict: str) -> None:
         self.matrix.select_cell("", "")
-        self._scroll_to_gallery()
-
-    def _scroll_to_gallery(self, *_: object) -> None:
-        """Scroll to the gallery, which lies below the visible area in a low window."""
-        self._area.ensureWidgetVisible(self.browser.gallery, 0, 10)
+        self.browser.show_cell(defective, verdict)
+        self.browser.gallery.setFocus()
 
     def _reject_moved(self, minimum: float) -> None:
         if self._shown is not None and self._shown.images:
             self.reliability.show_minimum(minimum)
+            self._show_images()
         self.browser.set_minimum(minimum)
 
     def _store(self, minimum: float) -> None:
@@ -212,18 +209,22 @@ class VerdictEvaluationPage(QWidget):
         if images:
             self._show_results(evaluation)
             return
-        self.summary.clear()
+        self.notices.show_notices([])
         self.browser.show_evaluation(None, 0.0)
         if evaluation is not None:
-            self._set_note(self.tr("This run has no validation or test images to evaluate."))
+            self._show_message(self.tr("This run has no validation or test images to evaluate."))
 
     def _show_results(self, evaluation: VerdictEvaluation) -> None:
         self.matrix.show_verdicts(evaluation.figures)
         self.reliability.show_bins(evaluation.reliability(), len(evaluation.names))
         self.reliability.show_minimum(self.reject.minimum)
-        self.summary.setText(_summary_text(evaluation.figures))
-        self.summary.setToolTip(translate_message(Message("card.intervals", n=MIN_PARTS)))
-        self._set_note(_notes_text(self._all_splits or evaluation, chosen_on="val" in self.split.splits))
+        self._list_verdicts(evaluation.names)
+        self._show_images()
+        self.summary.show_figures(evaluation.figures, None)
+        self._show_message("")
+        chosen_on, run = "val" in self.split.splits, self._evaluator.run
+        adopted = run is not None and run.adopted
+        self.notices.show_notices(_notices(evaluation, self._all_splits or evaluation, chosen_on, adopted))
         error, raw = evaluation.calibration_error(), evaluation.without_temperature().calibration_error()
         text = self.tr("Mean calibration error (ECE): {error}, without the fitted temperature {raw}.")
         self.calibration_error.setText(
@@ -231,28 +232,47 @@ class VerdictEvaluationPage(QWidget):
         )
         self.browser.show_evaluation(evaluation, self.reject.minimum)
 
-    def _set_note(self, text: str) -> None:
-        self.note.setText(text)
-        self.note.setVisible(bool(text))
+    def _list_verdicts(self, names: tuple[str, ...]) -> None:
+        """List the verdicts of which one is that of good images, unless a name tells it."""
+        listed = [self.good.itemText(index) for index in range(1, self.good.count())]
+        if listed != list(names):
+            self.good.clear()
+            self.good.addItems([self.tr("Verdict of good images…"), *names])
+        self.good.setVisible(not any(map(is_good, names)))
+
+    def _show_images(self) -> None:
+        """Show the confusion of OK and NG at the reject probability."""
+        evaluation = self._shown
+        assert evaluation is not None
+        good = [name for name in evaluation.names if is_good(name)]
+        if not good and self.good.currentIndex() > 0:
+            good = [self.good.currentText()]
+        self.images.setVisible(bool(good))
+        confusion = verdict_confusion(evaluation, good, self.reject.minimum) if good else None
+        if confusion is not None:
+            self.images.show_confusion(confusion, ruled=True)
+        self.browser.show_confusion(confusion)
+
+    def _show_message(self, text: str) -> None:
+        self.message.setText(text)
+        self.message.setVisible(bool(text))
 
 
-def _summary_text(figures: Figures) -> str:
-    rows = (figures.get("accuracy"), figures.get("f1", "mean"))
-    return formatting.clauses(*(f"{evaluation_texts.name(row)} {evaluation_texts.text(row)}" for row in rows))
-
-
-def _notes_text(whole: VerdictEvaluation, *, chosen_on: bool) -> str:
+def _notices(shown: VerdictEvaluation, whole: VerdictEvaluation, chosen_on: bool, adopted: bool) -> list[Notice]:
     """Return limitations of the results. chosen_on: the model was chosen on some of the shown images."""
-    notes = []
+    counts = counts_text(len(shown.images), len({image.part or image.key for image in shown.images}))
     if chosen_on:
-        notes.append(translate_message(Message("report.validation_weights")))
+        kind, text = "warning", translate_message(Message("report.validation_weights"))
+    else:
+        kind, text = ("warning", unknown_text()) if adopted else ("info", unseen_text())
+    notices = [Notice(kind, formatting.sentences(counts, text), counts_parts=True)]
     if whole.other_labels:
         text = QCoreApplication.translate(
             "VerdictEvaluationPage",
             "{n} {n:image has|images have} a new verdict that the model does not predict. Train again to include it.",
         )
-        notes.append(fill(text, n=len(whole.other_labels)))
+        notices.append(Notice("warning", fill(text, n=len(whole.other_labels))))
     if whole.unreadable:
         text = QCoreApplication.translate("VerdictEvaluationPage", "Unreadable validation/test images: {n}.")
-        notes.append(text.format(n=len(whole.unreadable)))
-    return formatting.sentences(*notes)
+        notices.append(Notice("warning", text.format(n=len(whole.unreadable))))
+    return notices

@@ -6,7 +6,9 @@ from PySide6.QtCore import QModelIndex, QRect, QSize, Qt, Signal
 from PySide6.QtGui import QPainter
 from PySide6.QtWidgets import QButtonGroup, QLabel, QListView, QPushButton, QStyle, QStyledItemDelegate, QWidget
 
+from workbench.core.evaluation.image_confusion import ImageConfusion
 from workbench.core.evaluation.verdict_evaluation import PredictedVerdict, VerdictEvaluation
+from workbench.ui.evaluation.image_confusion_panel import cell_text
 from workbench.ui.images.image_model import ThumbnailProvider
 from workbench.ui.text import formatting
 from workbench.ui.widgets.box_layouts import in_column, in_row
@@ -123,7 +125,8 @@ class VerdictBrowser(QWidget):
         super().__init__()
         self._evaluation: VerdictEvaluation | None = None
         self._minimum = 0.0
-        self._cell: tuple[str, str] | None = None
+        self._confusion: ImageConfusion | None = None
+        self._cell: tuple[str, str] | tuple[bool, str] | None = None  # of the matrix, or of OK and NG
         self.heading = QLabel(objectName="heading")
         self.errors = QPushButton(self.tr("Errors"), objectName="left", checkable=True, checked=True)
         self.errors.setToolTip(self.tr("Wrong verdicts, highest probability first"))
@@ -148,9 +151,15 @@ class VerdictBrowser(QWidget):
         if self.unsure.isChecked():
             self._refresh()
 
-    def show_cell(self, truth: str, predicted: str) -> None:
-        """Show the images of a cell of the confusion matrix."""
-        self._cell = (truth, predicted)
+    def show_confusion(self, confusion: ImageConfusion | None) -> None:
+        """Show the images of the chosen cell in another confusion of OK and NG."""
+        self._confusion = confusion
+        if self._cell is not None:
+            self._refresh()
+
+    def show_cell(self, label: str | bool, predicted: str) -> None:
+        """Show the images of a cell of the confusion matrix, or of the confusion of OK and NG."""
+        self._cell = label, predicted
         self._lists.setExclusive(False)
         for button in (self.errors, self.unsure):
             button.setChecked(False)
@@ -168,7 +177,11 @@ class VerdictBrowser(QWidget):
             self.heading.clear()
             self.gallery.show_images((), [])
             return
-        if self._cell is not None:
+        if self._cell is not None and isinstance(self._cell[0], bool):
+            numbers = self._confusion.cells.get(self._cell, ()) if self._confusion is not None else ()
+            images = sorted((evaluation.images[number] for number in numbers), key=lambda image: -image.probability)
+            text = cell_text(*self._cell, len(images))
+        elif self._cell is not None:
             truth, predicted = self._cell
             images = evaluation.cell(truth, predicted)
             text = self.tr("Labeled {label}, predicted {predicted}: {n}").format(

@@ -122,8 +122,10 @@ class Notifications(QObject):
         services.export_job.cancelled.connect(self._export_cancelled)
 
     def refused(self, reason: str) -> None:
-        """Show why painting was refused."""
-        if reason == "no class":
+        """Show why painting, or a key for the image, was refused."""
+        if reason == "not shown":
+            self.image_not_shown(self._session.opening or "")
+        elif reason == "no class":
             text = self.tr("This project has no classes.")
             self._messages.show_message(
                 "info", text, self.tr("Click + next to Classes to add a class."), topic="refused"

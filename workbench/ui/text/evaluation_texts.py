@@ -26,10 +26,10 @@ def name(figure: Figure) -> str:
     return translate_message(figure_texts.name(figure))
 
 
-def column(id: str) -> str:
-    """Return the name of a metric for the head of a column, in several lines."""
+def column(id: str, chars: int = _HEAD) -> str:
+    """Return the name of a metric for the head of a column, in lines of at most `chars` characters."""
     lines = translate_message(figure_texts.metric_name(id)).replace("，", "，\n").splitlines()
-    return "\n".join(textwrap.fill(line, _HEAD, break_long_words=False) for line in lines)
+    return "\n".join(textwrap.fill(line, chars, break_long_words=False) for line in lines)
 
 
 def tip(id: str) -> str:

@@ -233,7 +233,11 @@ def in_use_texts(run: Run, metrics: dict[str, Any], *, chosen: bool) -> tuple[st
     """Return the text of the model in use, and two shorter ones. chosen: by the user. metrics: empty without any."""
     result, name = formatting.main_result(metrics), formatting.short_run_name(run)
     automatic = "" if chosen else QCoreApplication.translate("findings", "automatic")
-    values = (result[1], result[1].rpartition(" ")[2]) if result is not None else ("", "")
+    values = ["", ""]
+    if result is not None:
+        split = QCoreApplication.translate("findings", "{metric} (validation images)")
+        short = QCoreApplication.translate("findings", "{metric} (validation)")
+        values = [split.format(metric=result[1]), short.format(metric=result[1].rpartition(" ")[2])]
     long, short = (" · ".join(filter(None, (name, value, automatic))) for value in values)
     pattern = QCoreApplication.translate("findings", "Model in use: {model}")
     return pattern.format(model=long), pattern.format(model=short), short
