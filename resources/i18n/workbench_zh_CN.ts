@@ -2522,10 +2522,6 @@
         <translation>异常分数</translation>
     </message>
     <message>
-        <source>Size or probability of a region</source>
-        <translation>区域的尺寸或概率</translation>
-    </message>
-    <message>
         <source>Verdict rule</source>
         <translation>判定规则</translation>
     </message>
@@ -2598,12 +2594,20 @@
         <translation>异常分数的 AUROC：{value}（{interval}）</translation>
     </message>
     <message>
+        <source>Of the rejected images, to be reworked: {n}</source>
+        <translation>拒收的图片中需返工：{n}</translation>
+    </message>
+    <message>
         <source>Unsure has no effect: images are rejected from this score on.</source>
         <translation>“不确定”不起作用：从该分数起图片已被拒收。</translation>
     </message>
     <message>
         <source>Unsure: {n} {n:image|images}; missed defective images: {missed}</source>
         <translation>不确定：{n} 张；漏检的缺陷图片：{missed} 张</translation>
+    </message>
+    <message>
+        <source>Number, size and place of regions</source>
+        <translation>区域的数量、尺寸和位置</translation>
     </message>
     <message>
         <source>Threshold of the anomaly score: {n} px²</source>
@@ -3545,6 +3549,17 @@
     <message>
         <source>Measured at the end of the training on {n} validation/test {n:image|images} whose brightness, contrast or sharpness was changed</source>
         <translation>训练结束时在 {n} 张改变了亮度、对比度或清晰度的验证/测试图片上测得</translation>
+    </message>
+</context>
+<context>
+    <name>LimitEditor</name>
+    <message>
+        <source>Add sentence</source>
+        <translation>添加语句</translation>
+    </message>
+    <message>
+        <source>An image that breaks several sentences gets the worst of their verdicts</source>
+        <translation>违反多条语句的图片以其中最严重的判定为准</translation>
     </message>
 </context>
 <context>
@@ -5830,33 +5845,6 @@
     <message>
         <source>Delete</source>
         <translation>删除</translation>
-    </message>
-</context>
-<context>
-    <name>RegionLimits</name>
-    <message>
-        <source>Area from, {unit}</source>
-        <translation>面积不小于（{unit}）</translation>
-    </message>
-    <message>
-        <source>Probability from</source>
-        <translation>概率不低于</translation>
-    </message>
-    <message>
-        <source>Off</source>
-        <translation>不使用</translation>
-    </message>
-    <message>
-        <source>An image with a region of at least this area is rejected</source>
-        <translation>含有面积不小于此值的区域的图片被拒收</translation>
-    </message>
-    <message>
-        <source>An image with a region that reaches this probability is rejected</source>
-        <translation>含有概率达到此值的区域的图片被拒收</translation>
-    </message>
-    <message>
-        <source>px²</source>
-        <translation>px²</translation>
     </message>
 </context>
 <context>
@@ -8510,6 +8498,17 @@
     </message>
 </context>
 <context>
+    <name>_Condition</name>
+    <message>
+        <source>Condition of the sentence</source>
+        <translation>语句的条件</translation>
+    </message>
+    <message>
+        <source>of any size and place</source>
+        <translation>任意尺寸和位置</translation>
+    </message>
+</context>
+<context>
     <name>_ImageTableModel</name>
     <message>
         <source>Image</source>
@@ -8534,6 +8533,37 @@
     <message>
         <source>False alarms</source>
         <translation>误报</translation>
+    </message>
+</context>
+<context>
+    <name>_Sentence</name>
+    <message>
+        <source>Number that an image may have</source>
+        <translation>图片允许的数量</translation>
+    </message>
+    <message>
+        <source>Class of the sentence</source>
+        <translation>语句的类别</translation>
+    </message>
+    <message>
+        <source>Verdict of an image with more</source>
+        <translation>超过此数量的图片的判定</translation>
+    </message>
+    <message>
+        <source>Remove</source>
+        <translation>移除</translation>
+    </message>
+    <message>
+        <source>Remove this sentence</source>
+        <translation>移除此语句</translation>
+    </message>
+    <message>
+        <source>At most</source>
+        <translation>最多</translation>
+    </message>
+    <message>
+        <source>otherwise</source>
+        <translation>否则</translation>
     </message>
 </context>
 <context>
@@ -12956,6 +12986,82 @@
         <translation>图片少于 {n} 张或零件少于 {m} 个的判定，其指标不可靠：{names}。</translation>
     </message>
     <message>
+        <source>An image is {good} unless it has more regions of a kind than are permitted; of several verdicts it gets the worst: {bad}, rework, unsure.</source>
+        <translation>图片判定为 {good}，除非某种区域的数量超过允许值；有多个判定时以最严重的为准，依次为：{bad}、返工、不确定。</translation>
+    </message>
+    <message>
+        <source>At most</source>
+        <translation>最多</translation>
+    </message>
+    <message>
+        <source>Conditions</source>
+        <translation>条件</translation>
+    </message>
+    <message>
+        <source>Otherwise</source>
+        <translation>否则</translation>
+    </message>
+    <message>
+        <source>region of any class</source>
+        <translation>任意类别的区域</translation>
+    </message>
+    <message>
+        <source>of area from {size}</source>
+        <translation>面积不小于 {size}</translation>
+    </message>
+    <message>
+        <source>smaller than {size}</source>
+        <translation>面积小于 {size}</translation>
+    </message>
+    <message>
+        <source>of length from {size}</source>
+        <translation>长度不小于 {size}</translation>
+    </message>
+    <message>
+        <source>shorter than {size}</source>
+        <translation>长度小于 {size}</translation>
+    </message>
+    <message>
+        <source>of width from {size}</source>
+        <translation>宽度不小于 {size}</translation>
+    </message>
+    <message>
+        <source>narrower than {size}</source>
+        <translation>宽度小于 {size}</translation>
+    </message>
+    <message>
+        <source>of probability from {size}</source>
+        <translation>概率不小于 {size}</translation>
+    </message>
+    <message>
+        <source>nearer to the edge than {size}</source>
+        <translation>距边缘小于 {size}</translation>
+    </message>
+    <message>
+        <source>farther from the edge than {size}</source>
+        <translation>距边缘不小于 {size}</translation>
+    </message>
+    <message>
+        <source>nearer to another than {size}</source>
+        <translation>与另一区域的距离小于 {size}</translation>
+    </message>
+    <message>
+        <source>{one} or {other}</source>
+        <translation>{one}或{other}</translation>
+    </message>
+    <message>
+        <source>NG</source>
+        <translation>NG</translation>
+    </message>
+    <message>
+        <source>rework</source>
+        <translation>返工</translation>
+    </message>
+    <message>
+        <source>unsure</source>
+        <translation>不确定</translation>
+    </message>
+    <message>
         <source>{n} labeled {n:image that adjoins|images that adjoin} validation/test images in {n:its|their} series {n:is|are} left out of the training, because neighbors often show the same part.</source>
         <translation>{n} 张已标注图片在编号序列中与验证/测试图片相邻，未用于训练，因为相邻图片往往属于同一零件。</translation>
     </message>
@@ -13676,20 +13782,8 @@
         <translation>距图片边缘 {n} 像素以内的区域不计入异常分数和判定。</translation>
     </message>
     <message>
-        <source>An image is {bad} if a region reaches a limit of its class; otherwise it is {good}.</source>
-        <translation>有区域达到其类别的限值时，图片判定为 {bad}，否则为 {good}。</translation>
-    </message>
-    <message>
         <source>the class with the greatest share in the anomaly score</source>
         <translation>在异常分数中占比最大的类别</translation>
-    </message>
-    <message>
-        <source>Area from, px²</source>
-        <translation>面积不小于（px²）</translation>
-    </message>
-    <message>
-        <source>Probability from</source>
-        <translation>概率不低于</translation>
     </message>
     <message>
         <source>Value in the mask</source>

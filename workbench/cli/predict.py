@@ -48,7 +48,8 @@ def suggest_for(options: argparse.Namespace, console: Console) -> dict[str, Any]
     if options.project is None:
         identify(root, options, console)
     with Project.open(root) as project:
-        labeler = Labeler(options.model, project.classes) if options.model.startswith(PREFIX) else None
+        areas = project.file.inspection_areas
+        labeler = Labeler(options.model, project.classes, areas) if options.model.startswith(PREFIX) else None
         folder = Path(options.model) if labeler is not None else model_folder(options.model, project.root)
         keys, unknown = _keys(project, names)
         if not keys:
