@@ -27,10 +27,10 @@ from workbench.training import (
     checkpoint,
     device,
     device_settings,
+    finalize,
     profiler,
     training_context,
     training_loop as loop,
-    validation,
 )
 from workbench.training.__main__ import main
 from workbench.training.device import Device, is_out_of_memory
@@ -145,14 +145,14 @@ def test_tile_is_halved_until_it_fits():
     def predict(settings: ModelSettings):
         return Predictor(settings, DygraphEngine(net)).predict(image)
 
-    found = validation.within_memory(predict, small_settings(), Device("gpu:0"), used.append)
+    found = finalize.within_memory(predict, small_settings(), Device("gpu:0"), used.append)
     assert [settings.tile for settings in used] == [64] and used[0].overlap == 32
     assert net.tiles == {(128, 128), (64, 64)}
     exact = Predictor(small_settings(), DygraphEngine(Limited(1000))).predict(image)
     assert np.abs(found.scores.astype(int) - exact.scores).max() <= 1
     with pytest.raises(MemoryError):
-        validation.within_memory(predict, small_settings(tile=96), Device("gpu:0"))
-    assert validation.smaller_tile(small_settings(tile=112)) is None
+        finalize.within_memory(predict, small_settings(tile=96), Device("gpu:0"))
+    assert finalize.smaller_tile(small_settings(tile=112)) is None
 
 
 def test_not_finite_failed_and_insufficient_memory_are_different_errors():

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import argparse
 import importlib
+import io
 import json
+import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -68,6 +70,9 @@ class _Parser(argparse.ArgumentParser):
 
 def main(argv: Sequence[str]) -> int:
     """Run one verb. Return 0, 1 after a problem reported in one sentence or a closed pipe, or 2 for wrong use."""
+    for name in ("stdout", "stderr"):
+        if getattr(sys, name) is None:  # pythonw, or a task without a console
+            setattr(sys, name, io.StringIO())
     return exit_on_broken_pipe(lambda: _main(list(argv)), as_json="--json" in argv)
 
 

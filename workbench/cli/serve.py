@@ -232,7 +232,7 @@ def _token(options: argparse.Namespace) -> str | None:
     token = options.token
     if options.token_file is not None:
         try:
-            token = options.token_file.read_text("utf-8").strip()
+            token = options.token_file.read_text("utf-8-sig").strip()
         except (OSError, UnicodeDecodeError) as error:
             reason = getattr(error, "strerror", None) or error
             raise WrongUse(f"the token in {options.token_file} cannot be read ({reason})") from None

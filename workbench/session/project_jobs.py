@@ -18,7 +18,7 @@ from workbench.core.problems import CannotWrite, ModelFileRefused, NotPacked, Pr
 from workbench.core.project.image_row import ImageRow
 from workbench.core.project.project import Project
 from workbench.core.runs.run import Run
-from workbench.core.runs.run_comparison import RunComparison, compare_runs
+from workbench.core.runs.run_series import RunComparison, compare_runs
 from workbench.session.session import Session
 from workbench.session.tasks import Job, Task, ThinnedProgress
 

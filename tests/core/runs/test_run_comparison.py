@@ -12,8 +12,8 @@ from workbench.core.runs.events import Evaluated, Failed, Finished, Preview, Pro
 from workbench.core.runs.gpu_facts import SystemSample, encode_sample
 from workbench.core.runs.model_lookup import model_folder
 from workbench.core.runs.run import Run, choose_default, create_run, default_run, find_run, write_settings
-from workbench.core.runs.run_comparison import compare_runs
 from workbench.core.runs.run_history import RunLine, machine_path, read_past, run_line
+from workbench.core.runs.run_series import compare_runs
 from workbench.core.runs.training_settings import request
 
 

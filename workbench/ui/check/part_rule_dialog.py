@@ -5,9 +5,9 @@ from __future__ import annotations
 from PySide6.QtCore import QTimer
 from PySide6.QtWidgets import QButtonGroup, QComboBox, QDialog, QLabel, QLineEdit, QPushButton, QRadioButton, QWidget
 
+from workbench.core.check.project_statistics import NAME_PATTERNS, PartPreview, PreviewedPart, preview_parts
 from workbench.core.problems import Problem
 from workbench.core.project.project import Grouping
-from workbench.core.runs.part_preview import NAME_PATTERNS, PartPreview, PreviewedPart, preview_parts
 from workbench.core.text_patterns import as_text, fill
 from workbench.session.session import Session
 from workbench.session.tasks import TaskRunner
