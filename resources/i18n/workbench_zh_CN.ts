@@ -5607,8 +5607,8 @@
         <translation>添加文件夹(&amp;F)…</translation>
     </message>
     <message>
-        <source>In&amp;box…</source>
-        <translation>收件箱(&amp;B)…</translation>
+        <source>Inbox…</source>
+        <translation>收件箱…</translation>
     </message>
     <message>
         <source>Images that the line has kept for labeling: look at them and take them into the project</source>

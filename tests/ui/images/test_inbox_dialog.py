@@ -53,7 +53,7 @@ def test_images_of_the_line_are_seen_and_taken(opened, inbox, qtbot):
     qtbot.waitUntil(lambda: dialog.table.rowCount() == 3)
     assert [dialog.table.item(row, 1).text() for row in range(3)] == ["third", "second", "first"]
     assert "3 images, 3 not in the project" in dialog.status.text()
-    qtbot.waitUntil(lambda: not dialog.picture.pixmap().isNull())
+    qtbot.waitUntil(lambda: not dialog.preview.pixmap().isNull())
     dialog.suggest.click()
     qtbot.waitUntil(lambda: "2 not in the project" in dialog.status.text())
     assert "1 image is taken" in dialog.status.text() and dialog.table.item(0, 3).text() == "in the project"

@@ -186,7 +186,7 @@ class ProjectMenu(MenuTable):
             ),
             Command(
                 "inbox",
-                self.tr("In&box…"),
+                self.tr("Inbox…"),
                 lambda c: c.sources.show_inbox(),
                 needs=PROJECT,
                 tip=self.tr("Images that the line has kept for labeling: look at them and take them into the project"),

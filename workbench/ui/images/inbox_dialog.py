@@ -52,8 +52,8 @@ class InboxDialog(QDialog):
         self.table.horizontalHeader().resizeSection(0, 170)
         self.table.horizontalHeader().resizeSection(3, 130)
         self.table.itemSelectionChanged.connect(self._selected)
-        self.picture = QLabel(alignment=Qt.AlignmentFlag.AlignCenter)
-        self.picture.setFixedSize(_SIDE, _SIDE)
+        self.preview = QLabel(alignment=Qt.AlignmentFlag.AlignCenter)
+        self.preview.setFixedSize(_SIDE, _SIDE)
         self.status = QLabel(wordWrap=True, textFormat=Qt.TextFormat.PlainText, objectName="muted")
         self.suggest = QPushButton(self.tr("Take as suggestions"), objectName="primary", autoDefault=False)
         self.suggest.setToolTip(self.tr("The predicted regions become suggestions, to be corrected and accepted"))
@@ -66,7 +66,7 @@ class InboxDialog(QDialog):
         in_column(
             QLabel(hint, objectName="muted", wordWrap=True),
             self.folder,
-            (in_row((self.table, 1), self.picture, spacing=12), 1),
+            (in_row((self.table, 1), self.preview, spacing=12), 1),
             self.status,
             in_row(self.suggest, self.accept_button, 1, close, spacing=8),
             owner=self,
@@ -134,18 +134,18 @@ class InboxDialog(QDialog):
             set_disabled_reason(button, why)
         row = self.table.currentRow()
         if not 0 <= row < len(self._images):
-            self.picture.clear()
+            self.preview.clear()
             return
         image = self._images[row]
-        self._tasks.submit(lambda _: preview(image), self._show_picture, ignore_failure, key="preview")
+        self._tasks.submit(lambda _: preview(image), self._show_preview, ignore_failure, key="preview")
 
-    def _show_picture(self, pixels: np.ndarray | None) -> None:
+    def _show_preview(self, pixels: np.ndarray | None) -> None:
         if pixels is None:
-            self.picture.clear()
+            self.preview.clear()
             return
         height, width = pixels.shape[:2]
         image = QImage(pixels.data, width, height, pixels.strides[0], QImage.Format.Format_RGB888)
-        self.picture.setPixmap(QPixmap.fromImage(image.copy()))
+        self.preview.setPixmap(QPixmap.fromImage(image.copy()))
 
     # --- taking -----------------------------------------------------------------------------------
 
