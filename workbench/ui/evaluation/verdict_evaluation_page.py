@@ -18,8 +18,12 @@ from workbench.session.session import Session
 from workbench.session.verdict_evaluator import VerdictEvaluator
 from workbench.ui.evaluation.confusion_table import ConfusionTable
 from workbench.ui.evaluation.evaluation_notices import Notice, NoticeList, counts_text, unknown_text, unseen_text
-from workbench.ui.evaluation.headline_metrics import EvaluationSide, HeadlineMetrics, split_text
-from workbench.ui.evaluation.image_confusion_panel import ImageConfusionPanel
+from workbench.ui.evaluation.image_confusion_panel import (
+    EvaluationSide,
+    HeadlineMetrics,
+    ImageConfusionPanel,
+    split_text,
+)
 from workbench.ui.evaluation.reject_option import RejectOption
 from workbench.ui.evaluation.verdict_gallery import VerdictBrowser
 from workbench.ui.images.image_model import ThumbnailProvider
@@ -105,7 +109,7 @@ class VerdictEvaluationPage(QWidget):
     @cached_property
     def reliability(self):
         """Reliability diagram, created for the first results: pyqtgraph takes long to import."""
-        from workbench.ui.evaluation.reliability_plot import ReliabilityPlot
+        from workbench.ui.evaluation.evaluation_plots import ReliabilityPlot
 
         plot = ReliabilityPlot(self._style)
         self._calibration.insertWidget(0, plot)
