@@ -12,8 +12,8 @@ from PySide6.QtWidgets import QButtonGroup, QLabel, QPushButton, QStackedWidget,
 from workbench.core.geometry.drawing import NOTHING
 from workbench.core.problems import Problem
 from workbench.core.runs.run import Run
-from workbench.ui.evaluation.evaluation_notices import ExpectationBar
 from workbench.ui.evaluation.evaluation_reports import EvaluationReports
+from workbench.ui.evaluation.expectation_bar import ExpectationBar
 from workbench.ui.services import Services
 from workbench.ui.shortcuts import key_sequences
 from workbench.ui.text import formatting
