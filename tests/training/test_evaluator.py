@@ -1,4 +1,4 @@
-"""Evaluation on validation images: sums by part for the choice of the weights, where thresholds were chosen, own labels."""
+"""Evaluation on validation images: sums by part for the choice of weights, where thresholds were chosen, labels."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Previews: whole images, parts of large ones, several classes. Labels added during a run, with real child processes."""
+"""Previews: whole images, parts of large ones, several classes. Labels added during a run, by real child processes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Font of the application: fonts of the language after the font of the system, at the chosen size; style sheet; icons."""
+"""Font of the application: fonts of the language after that of the system, at the chosen size; style sheet; icons."""
 
 from __future__ import annotations
 
