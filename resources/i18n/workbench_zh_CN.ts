@@ -9564,6 +9564,14 @@
         <translation>请在窗口中绘制，或修正文件：width、height 以及带有 points 的 polygons。</translation>
     </message>
     <message>
+        <source>{path} cannot be taken into the project: {why}.</source>
+        <translation>无法将 {path} 取入项目：{why}。</translation>
+    </message>
+    <message>
+        <source>Delete it, or copy the folder from the line again.</source>
+        <translation>请删除它，或重新从产线复制该文件夹。</translation>
+    </message>
+    <message>
         <source>{n} labeled {n:defect lies|defects lie} outside of this inspection area, and {m} {m:is|are} cut by its edge, on {images} {images:image|images}.</source>
         <translation>有 {n} 个已标注的缺陷位于该检测区域之外，{m} 个被其边缘切断，涉及 {images} 张图片。</translation>
     </message>
@@ -12472,6 +12480,18 @@
     <message>
         <source>similar to the training image {name}, but used for testing</source>
         <translation>与训练图片 {name} 相似，但用于测试</translation>
+    </message>
+    <message>
+        <source>the record beside it is damaged</source>
+        <translation>旁边的记录已损坏</translation>
+    </message>
+    <message>
+        <source>its image is missing</source>
+        <translation>缺少其图片</translation>
+    </message>
+    <message>
+        <source>the image is not the one of its record</source>
+        <translation>图片与其记录不符</translation>
     </message>
     <message>
         <source>the image already has a label, which was kept</source>

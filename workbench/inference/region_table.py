@@ -123,14 +123,16 @@ class RegionTable:
 
     def close(self, chosen: np.ndarray, distance: float) -> np.ndarray:
         """Return True for the chosen regions of which another chosen one is nearer than `distance` pixels."""
-        numbers = np.flatnonzero(chosen)
-        close, boxes = np.zeros(len(self.area), bool), [self._extent(number) for number in numbers.tolist()]
-        corners = np.array(boxes).reshape(-1, 4)
-        for place, number in enumerate(numbers.tolist()):
-            top, left, bottom, right = corners[place]
-            gaps = [top - corners[:, 2], corners[:, 0] - bottom, left - corners[:, 3], corners[:, 1] - right]
-            for other in numbers[np.max(gaps, axis=0) < distance].tolist():
-                if other > number and _distance(self.runs_of(number), self.runs_of(other)) < distance - _CLOSE:
+        numbers, close = np.flatnonzero(chosen), np.zeros(len(self.area), bool)
+        corners = np.array([self._extent(number) for number in numbers.tolist()]).reshape(-1, 4)
+        order = np.argsort(corners[:, 0], kind="stable")
+        numbers, corners = numbers[order], corners[order]
+        ends = np.searchsorted(corners[:, 0], corners[:, 2] + distance)  # of those that begin near enough below
+        for place, (number, end) in enumerate(zip(numbers.tolist(), ends.tolist())):
+            rest, (left, right) = corners[place + 1 : end], corners[place, [1, 3]]
+            near = np.maximum(left - rest[:, 3], rest[:, 1] - right) < distance
+            for other in numbers[place + 1 : end][near].tolist():
+                if _distance(self.runs_of(number), self.runs_of(other)) < distance - _CLOSE:
                     close[[number, other]] = True
         return close
 

@@ -76,8 +76,9 @@ def test_missing_asyncua_names_the_command_that_installs_it(tmp_path, monkeypatc
 @pytest.mark.parametrize(("text", "key"), [("plain word\n", b"plain word"), ("whsec_c2VjcmV0", b"secret")])
 def test_secret_is_read_from_a_file_or_a_variable(tmp_path, monkeypatch, text, key):
     file = tmp_path / "secret"
-    file.write_text(text)
-    assert plan(tmp_path, "--webhook", "http://a", "--webhook-secret-file", file).sinks[0].secret == key
+    for mark in ("", "\ufeff"):  # some editors begin a file with it
+        file.write_text(mark + text, "utf-8")
+        assert plan(tmp_path, "--webhook", "http://a", "--webhook-secret-file", file).sinks[0].secret == key
     monkeypatch.setenv(SECRET_VARIABLE, text)
     assert plan(tmp_path, "--webhook", "http://a").sinks[0].secret == key
 

@@ -95,7 +95,7 @@ def plan_sinks(options: argparse.Namespace, *, spool: Path) -> SinkPlan | None:
     if options.sink_queue < 1:
         raise WrongUse("--sink-queue must be at least 1")
     if not sinks:
-        if options.spool is not None or options.ok_verdict is not None:
+        if options.spool is not None or (options.ok_verdict is not None and options.inbox is None):
             raise WrongUse("--spool and --ok-verdict need a result output, such as --webhook")
         return None
     return SinkPlan(tuple(sinks), (options.spool or spool).absolute(), options.sink_queue, options.ok_verdict)
