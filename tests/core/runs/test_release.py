@@ -63,7 +63,7 @@ def test_a_changed_an_added_and_a_missing_file_are_found(exports, capsys):
     assert "is not as it was released" in capsys.readouterr().err
 
 
-def test_a_changed_predecessor_is_told_and_ends_the_chain(exports):
+def test_a_changed_predecessor_is_reported_and_ends_the_chain(exports):
     write_json(exports[1] / "latency.json", {})
     assert [each["state"] for each in verify(exports[2])[1]] == ["changed"]
     write_checks(exports[1])  # its own sums agree again, but the successor knows the former ones
