@@ -36,9 +36,8 @@ from workbench.core.runs.run import Run
 from workbench.inference.predictor import Predictor
 from workbench.training.model_card import CardSources, evaluate_holdout, make_card, to_markdown
 from workbench.ui.evaluation import verdict_evaluation_page
-from workbench.ui.evaluation.confusion_table import ConfusionTable
+from workbench.ui.evaluation.confusion_table import ConfusionTable, HeadlineMetrics
 from workbench.ui.evaluation.evaluation_tables import ClassTable
-from workbench.ui.evaluation.image_confusion_panel import HeadlineMetrics
 from workbench.ui.widgets.theme import ThemeManager
 
 Shown = Iterable[tuple[str, str]]  # words and text
