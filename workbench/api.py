@@ -229,16 +229,16 @@ def choose_rule(
     by: str = "budget",
     value: float = BUDGET,
     *,
-    limits: Mapping[str, Mapping[str, float]] | None = None,
+    limits: Mapping[str, Any] | None = None,
     verdicts: tuple[str, str] = ("OK", "NG"),
     store: bool = False,
     project: ProjectPath | None = None,
 ) -> RuleEvaluation:
     """Choose and measure the rule by which a UNet run, or one of good images, rejects images.
 
-    by: "budget": at most `value` false alarms in 100 good images; "cost": a missed defective image costs `value` false
-    alarms; "mass": anomaly score in pixels; "region": limits, class name -> area in pixels and probability. verdicts:
-    names of good and bad. store: use the rule in predictions and exports. Raises BadSettings, RunUnusable.
+    by, value: "budget", "cost", "mass" or "region", as of `RuleChoice`. limits: class name or "any" -> `RegionLimit`
+    without its class, such as {"most": 3, "length_below": 10.0, "outcome": "rework"}, or a list. verdicts: good and bad
+    names. store: use it in predictions and exports. Raises BadSettings, RunUnusable.
     """
     measured = measure(_run(run, project))
     chosen, result = run_measurement.choose_rule(measured, by, value, limits or {}, verdicts)

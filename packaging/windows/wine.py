@@ -78,8 +78,10 @@ class Environment:
             started = subprocess.Popen(
                 [str(part) for part in command], env=variables, stdin=subprocess.DEVNULL, stdout=output, stderr=output
             )
-            run("tail", f"--pid={started.pid}", "-s", "0.2", "-f", "-c", "+0", output.name)
-            return started.wait()
+            shown = subprocess.Popen(["tail", f"--pid={started.pid}", "-s", "0.2", "-f", "-c", "+0", output.name])
+            status = started.wait()  # `tail` ends when the process is gone, not merely ended
+            shown.wait()
+            return status
 
     def _install_wine(self) -> None:
         missing = [name for name in HOST if subprocess.run(["dpkg", "-s", name], capture_output=True).returncode]

@@ -2522,10 +2522,6 @@
         <translation>异常分数</translation>
     </message>
     <message>
-        <source>Size or probability of a region</source>
-        <translation>区域的尺寸或概率</translation>
-    </message>
-    <message>
         <source>Verdict rule</source>
         <translation>判定规则</translation>
     </message>
@@ -2598,12 +2594,20 @@
         <translation>异常分数的 AUROC：{value}（{interval}）</translation>
     </message>
     <message>
+        <source>Of the rejected images, to be reworked: {n}</source>
+        <translation>拒收的图片中需返工：{n}</translation>
+    </message>
+    <message>
         <source>Unsure has no effect: images are rejected from this score on.</source>
         <translation>“不确定”不起作用：从该分数起图片已被拒收。</translation>
     </message>
     <message>
         <source>Unsure: {n} {n:image|images}; missed defective images: {missed}</source>
         <translation>不确定：{n} 张；漏检的缺陷图片：{missed} 张</translation>
+    </message>
+    <message>
+        <source>Number, size and place of regions</source>
+        <translation>区域的数量、尺寸和位置</translation>
     </message>
     <message>
         <source>Threshold of the anomaly score: {n} px²</source>
@@ -2916,6 +2920,101 @@
     <message>
         <source>{undo} undoes the import. To train on the labels, click Train.</source>
         <translation>按 {undo} 可撤销导入。要用这些标注训练，请点击“开始训练”。</translation>
+    </message>
+</context>
+<context>
+    <name>InboxDialog</name>
+    <message>
+        <source>Inbox</source>
+        <translation>收件箱</translation>
+    </message>
+    <message>
+        <source>Folder of --inbox</source>
+        <translation>--inbox 的文件夹</translation>
+    </message>
+    <message>
+        <source>Time</source>
+        <translation>时间</translation>
+    </message>
+    <message>
+        <source>Name</source>
+        <translation>名称</translation>
+    </message>
+    <message>
+        <source>Verdict</source>
+        <translation>判定</translation>
+    </message>
+    <message>
+        <source>Kept because</source>
+        <translation>保留原因</translation>
+    </message>
+    <message>
+        <source>Kept images</source>
+        <translation>保留的图片</translation>
+    </message>
+    <message>
+        <source>Take as suggestions</source>
+        <translation>作为建议取入</translation>
+    </message>
+    <message>
+        <source>The predicted regions become suggestions, to be corrected and accepted</source>
+        <translation>预测的区域成为建议，可修正后接受</translation>
+    </message>
+    <message>
+        <source>Accept predictions</source>
+        <translation>接受预测结果</translation>
+    </message>
+    <message>
+        <source>The predictions become the labels of the images</source>
+        <translation>预测结果成为图片的标注</translation>
+    </message>
+    <message>
+        <source>Close</source>
+        <translation>关闭</translation>
+    </message>
+    <message>
+        <source>Images that the server or a watched folder keeps with --inbox. No image is taken twice.</source>
+        <translation>服务或监视文件夹用 --inbox 保留的图片。任何图片都不会取入两次。</translation>
+    </message>
+    <message>
+        <source>NG</source>
+        <translation>NG</translation>
+    </message>
+    <message>
+        <source>unsure</source>
+        <translation>不确定</translation>
+    </message>
+    <message>
+        <source>unlike the training</source>
+        <translation>与训练不符</translation>
+    </message>
+    <message>
+        <source>sample</source>
+        <translation>抽样</translation>
+    </message>
+    <message>
+        <source>in the project</source>
+        <translation>已在项目中</translation>
+    </message>
+    <message>
+        <source>{n} {n:image|images}, {new} not in the project</source>
+        <translation>{n} 张图片，其中 {new} 张不在项目中</translation>
+    </message>
+    <message>
+        <source>No image is kept in this folder.</source>
+        <translation>此文件夹中没有保留的图片。</translation>
+    </message>
+    <message>
+        <source>Select images that are not in the project</source>
+        <translation>请选择不在项目中的图片</translation>
+    </message>
+    <message>
+        <source>The project is read-only</source>
+        <translation>项目为只读</translation>
+    </message>
+    <message>
+        <source>{n} {n:image is|images are} taken, below inbox/ in the image list</source>
+        <translation>已取入 {n} 张图片，在图片列表中位于 inbox/ 之下</translation>
     </message>
 </context>
 <context>
@@ -3549,6 +3648,17 @@
     <message>
         <source>Measured at the end of the training on {n} validation/test {n:image|images} whose brightness, contrast or sharpness was changed</source>
         <translation>训练结束时在 {n} 张改变了亮度、对比度或清晰度的验证/测试图片上测得</translation>
+    </message>
+</context>
+<context>
+    <name>LimitEditor</name>
+    <message>
+        <source>Add sentence</source>
+        <translation>添加语句</translation>
+    </message>
+    <message>
+        <source>An image that breaks several sentences gets the worst of their verdicts</source>
+        <translation>违反多条语句的图片以其中最严重的判定为准</translation>
     </message>
 </context>
 <context>
@@ -5501,6 +5611,14 @@
         <translation>添加文件夹(&amp;F)…</translation>
     </message>
     <message>
+        <source>Inbox…</source>
+        <translation>收件箱…</translation>
+    </message>
+    <message>
+        <source>Images that the line has kept for labeling: look at them and take them into the project</source>
+        <translation>产线为标注保留的图片：查看并取入项目</translation>
+    </message>
+    <message>
         <source>Ima&amp;ge folders…</source>
         <translation>图片文件夹(&amp;G)…</translation>
     </message>
@@ -5834,33 +5952,6 @@
     <message>
         <source>Delete</source>
         <translation>删除</translation>
-    </message>
-</context>
-<context>
-    <name>RegionLimits</name>
-    <message>
-        <source>Area from, {unit}</source>
-        <translation>面积不小于（{unit}）</translation>
-    </message>
-    <message>
-        <source>Probability from</source>
-        <translation>概率不低于</translation>
-    </message>
-    <message>
-        <source>Off</source>
-        <translation>不使用</translation>
-    </message>
-    <message>
-        <source>An image with a region of at least this area is rejected</source>
-        <translation>含有面积不小于此值的区域的图片被拒收</translation>
-    </message>
-    <message>
-        <source>An image with a region that reaches this probability is rejected</source>
-        <translation>含有概率达到此值的区域的图片被拒收</translation>
-    </message>
-    <message>
-        <source>px²</source>
-        <translation>px²</translation>
     </message>
 </context>
 <context>
@@ -8514,6 +8605,17 @@
     </message>
 </context>
 <context>
+    <name>_Condition</name>
+    <message>
+        <source>Condition of the sentence</source>
+        <translation>语句的条件</translation>
+    </message>
+    <message>
+        <source>of any size and place</source>
+        <translation>任意尺寸和位置</translation>
+    </message>
+</context>
+<context>
     <name>_ImageTableModel</name>
     <message>
         <source>Image</source>
@@ -8538,6 +8640,37 @@
     <message>
         <source>False alarms</source>
         <translation>误报</translation>
+    </message>
+</context>
+<context>
+    <name>_Sentence</name>
+    <message>
+        <source>Number that an image may have</source>
+        <translation>图片允许的数量</translation>
+    </message>
+    <message>
+        <source>Class of the sentence</source>
+        <translation>语句的类别</translation>
+    </message>
+    <message>
+        <source>Verdict of an image with more</source>
+        <translation>超过此数量的图片的判定</translation>
+    </message>
+    <message>
+        <source>Remove</source>
+        <translation>移除</translation>
+    </message>
+    <message>
+        <source>Remove this sentence</source>
+        <translation>移除此语句</translation>
+    </message>
+    <message>
+        <source>At most</source>
+        <translation>最多</translation>
+    </message>
+    <message>
+        <source>otherwise</source>
+        <translation>否则</translation>
     </message>
 </context>
 <context>
@@ -9536,6 +9669,14 @@
     <message>
         <source>Draw it in the window, or correct the file: width, height, and polygons with their points.</source>
         <translation>请在窗口中绘制，或修正文件：width、height 以及带有 points 的 polygons。</translation>
+    </message>
+    <message>
+        <source>{path} cannot be taken into the project: {why}.</source>
+        <translation>无法将 {path} 取入项目：{why}。</translation>
+    </message>
+    <message>
+        <source>Delete it, or copy the folder from the line again.</source>
+        <translation>请删除它，或重新从产线复制该文件夹。</translation>
     </message>
     <message>
         <source>{n} labeled {n:defect lies|defects lie} outside of this inspection area, and {m} {m:is|are} cut by its edge, on {images} {images:image|images}.</source>
@@ -12448,6 +12589,18 @@
         <translation>与训练图片 {name} 相似，但用于测试</translation>
     </message>
     <message>
+        <source>the record beside it is damaged</source>
+        <translation>旁边的记录已损坏</translation>
+    </message>
+    <message>
+        <source>its image is missing</source>
+        <translation>缺少其图片</translation>
+    </message>
+    <message>
+        <source>the image is not the one of its record</source>
+        <translation>图片与其记录不符</translation>
+    </message>
+    <message>
         <source>the image already has a label, which was kept</source>
         <translation>该图片已有标注，已保留</translation>
     </message>
@@ -12966,6 +13119,82 @@
     <message>
         <source>The metrics of verdicts with fewer than {n} images or {m} parts are not reliable: {names}.</source>
         <translation>图片少于 {n} 张或零件少于 {m} 个的判定，其指标不可靠：{names}。</translation>
+    </message>
+    <message>
+        <source>An image is {good} unless it has more regions of a kind than are permitted; of several verdicts it gets the worst: {bad}, rework, unsure.</source>
+        <translation>图片判定为 {good}，除非某种区域的数量超过允许值；有多个判定时以最严重的为准，依次为：{bad}、返工、不确定。</translation>
+    </message>
+    <message>
+        <source>At most</source>
+        <translation>最多</translation>
+    </message>
+    <message>
+        <source>Conditions</source>
+        <translation>条件</translation>
+    </message>
+    <message>
+        <source>Otherwise</source>
+        <translation>否则</translation>
+    </message>
+    <message>
+        <source>region of any class</source>
+        <translation>任意类别的区域</translation>
+    </message>
+    <message>
+        <source>of area from {size}</source>
+        <translation>面积不小于 {size}</translation>
+    </message>
+    <message>
+        <source>smaller than {size}</source>
+        <translation>面积小于 {size}</translation>
+    </message>
+    <message>
+        <source>of length from {size}</source>
+        <translation>长度不小于 {size}</translation>
+    </message>
+    <message>
+        <source>shorter than {size}</source>
+        <translation>长度小于 {size}</translation>
+    </message>
+    <message>
+        <source>of width from {size}</source>
+        <translation>宽度不小于 {size}</translation>
+    </message>
+    <message>
+        <source>narrower than {size}</source>
+        <translation>宽度小于 {size}</translation>
+    </message>
+    <message>
+        <source>of probability from {size}</source>
+        <translation>概率不小于 {size}</translation>
+    </message>
+    <message>
+        <source>nearer to the edge than {size}</source>
+        <translation>距边缘小于 {size}</translation>
+    </message>
+    <message>
+        <source>farther from the edge than {size}</source>
+        <translation>距边缘不小于 {size}</translation>
+    </message>
+    <message>
+        <source>nearer to another than {size}</source>
+        <translation>与另一区域的距离小于 {size}</translation>
+    </message>
+    <message>
+        <source>{one} or {other}</source>
+        <translation>{one}或{other}</translation>
+    </message>
+    <message>
+        <source>NG</source>
+        <translation>NG</translation>
+    </message>
+    <message>
+        <source>rework</source>
+        <translation>返工</translation>
+    </message>
+    <message>
+        <source>unsure</source>
+        <translation>不确定</translation>
     </message>
     <message>
         <source>{n} labeled {n:image that adjoins|images that adjoin} validation/test images in {n:its|their} series {n:is|are} left out of the training, because neighbors often show the same part.</source>
@@ -13688,20 +13917,8 @@
         <translation>距图片边缘 {n} 像素以内的区域不计入异常分数和判定。</translation>
     </message>
     <message>
-        <source>An image is {bad} if a region reaches a limit of its class; otherwise it is {good}.</source>
-        <translation>有区域达到其类别的限值时，图片判定为 {bad}，否则为 {good}。</translation>
-    </message>
-    <message>
         <source>the class with the greatest share in the anomaly score</source>
         <translation>在异常分数中占比最大的类别</translation>
-    </message>
-    <message>
-        <source>Area from, px²</source>
-        <translation>面积不小于（px²）</translation>
-    </message>
-    <message>
-        <source>Probability from</source>
-        <translation>概率不低于</translation>
     </message>
     <message>
         <source>Value in the mask</source>

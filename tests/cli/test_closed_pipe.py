@@ -152,3 +152,12 @@ def test_export_ends_quietly(gray_export, tmp_path, closed):
 def test_closed_pipe_returns_a_failure(folder):
     assert end_of(["-m", "workbench", "check", folder], "stdout")[0] == 1
     assert end_of(["-m", "workbench", "check", folder])[0] == 0
+
+
+def test_verb_without_standard_streams_does_its_work(folder, tmp_path, monkeypatch):
+    """As started by pythonw or by a scheduled task."""
+    for name in ("stdin", "stdout", "stderr"):
+        monkeypatch.setattr(sys, name, None)
+    assert cli.main(["labels", str(folder), str(tmp_path / "labels"), "--format", "png"]) == 0
+    assert cli.main(["check", str(tmp_path / "missing")]) == 1 and cli.main(["nonsense"]) == 2
+    assert any((tmp_path / "labels").iterdir())

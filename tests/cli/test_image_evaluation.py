@@ -10,7 +10,7 @@ from tests.session.mask_run import COUNTS, FALSE, make_mask_project
 from workbench import cli
 from workbench.core.evaluation import operating_point
 from workbench.core.evaluation.verdict_rules import RuleChoice
-from workbench.inference.verdict_rule import RegionLimit
+from workbench.inference.region_table import RegionLimit
 
 
 @pytest.fixture(scope="module")
@@ -107,7 +107,9 @@ def test_area_in_square_millimeters(tmp_path, capsys):
         (("--verdict-rule", "budget=many"), "budget=many"),
         (("--verdict-rule", "budget=0"), "must not be 0"),
         (("--verdict-rule", "region=rust:area=3"), "no class rust"),
-        (("--verdict-rule", "region=pit"), "an area or a probability"),
+        (("--verdict-rule", "region=pit:most=some"), "some"),
+        (("--verdict-rule", "region=any:outcome=melt"), "melt"),
+        (("--verdict-rule", "region=pit:length=1mm"), "pixel scale"),
         (("--verdict-rule", "region=pit:area=2mm2"), "pixel scale"),
         (("--verdict-rule", "mass=3", "--verdict-names", "NG,NG"), "different names"),
         (("--store-rule",), "--store-rule needs --verdict-rule"),

@@ -13,7 +13,8 @@ import pytest
 
 from workbench.inference import components
 from workbench.inference.components import measure
-from workbench.inference.regions import drop_small, find_regions, measure_classes, table_of, verdict_table
+from workbench.inference.region_table import RegionTable
+from workbench.inference.regions import drop_small, find_regions, measure_classes, verdict_table
 from workbench.inference.text_safety import csv_metadata
 
 from .conftest import BRIGHT, DARK, gray_settings
@@ -123,8 +124,11 @@ def test_verdict_table_is_that_of_a_measurement_inside_the_border():
         settings = gray_settings(verdict_border=4, anomaly_exponent=8, border_exponent=2)
         found = verdict_table(mask, scores, measure_classes(mask, scores, settings), settings)
         inside = (4, 4, 66, 56)
-        measured = [components.measure(mask, entry.id, scores, exponent=8, inside=inside) for entry in settings.classes]
-        expected = table_of(measured, settings)
+        measured = {
+            entry.id: components.measure(mask, entry.id, scores, exponent=8, inside=inside, with_runs=True)
+            for entry in settings.classes
+        }
+        expected = RegionTable.of(measured, border_exponent=2, shape=mask.shape)
         for entry in fields(expected):
             np.testing.assert_array_equal(getattr(found, entry.name), getattr(expected, entry.name))
 

@@ -13,8 +13,9 @@ from scipy.ndimage import label
 from workbench.inference import components
 from workbench.inference.model_settings import SettingsError, load_settings, save_settings, settings_text
 from workbench.inference.predictor import Predictor, apply_thresholds
-from workbench.inference.regions import image_verdict, measure_classes, table_of, verdict_table
-from workbench.inference.verdict_rule import RegionLimit, VerdictRule, apply_rule, reason_text, rejects
+from workbench.inference.region_table import RegionLimit
+from workbench.inference.regions import image_verdict, measure_classes, verdict_table
+from workbench.inference.verdict_rule import VerdictRule, apply_rule, reason_text, rejects
 
 from .conftest import BRIGHT, DARK, gray_settings
 
@@ -24,7 +25,7 @@ NAMES = {DARK.id: DARK.name, BRIGHT.id: BRIGHT.name}
 def table_from(class_scores: np.ndarray, **changes):
     settings = gray_settings(min_area=(0, 0), thresholds=(0.5, 0.5), **changes)
     mask, scores = apply_thresholds(class_scores, settings)
-    return table_of(measure_classes(mask, scores, settings), settings)
+    return verdict_table(mask, scores, measure_classes(mask, scores, settings), settings)
 
 
 @pytest.fixture
@@ -253,11 +254,12 @@ def test_rule_is_stored_in_model_json_and_left_out_without_one(tmp_path):
         {"mass": float("nan")},
         {"kind": "region"},
         {"limits": [{"class_id": 3, "area": 4}]},
-        {"kind": "region", "limits": [{"class_id": 3}]},
+        {"kind": "region", "limits": [{"class_id": 3, "most": -1}]},
         {"kind": "region", "limits": [{"class_id": 3, "probability": 1.5}]},
         {"kind": "region", "limits": [{"class_id": 99, "area": 4}]},
-        {"kind": "region", "limits": [{"class_id": 3, "area": 4}] * 2},
-        {"kind": "region", "limits": [{"class_id": 3, "area": 4.5}]},
+        {"kind": "region", "limits": [{"class_id": 3, "outcome": "melt"}]},
+        {"kind": "region", "limits": [{"class_id": 3, "outcome": "rework"}], "bad": "rework"},
+        {"kind": "region", "limits": [{"class_id": 3, "length": "4"}]},
         {"kind": "region", "limits": 5},
         {"good": "NG"},
         {"good": ""},

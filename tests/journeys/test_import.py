@@ -15,7 +15,7 @@ from workbench.core.project import annotation
 from workbench.core.runs.events import Finished
 from workbench.inference.io.image_io import write_png
 from workbench.inference.model_settings import MODEL_FILE
-from workbench.ui.label_files.import_dialog import ImportDialog
+from workbench.ui.label_files.label_file_dialogs import ImportDialog
 from workbench.ui.project.new_project_dialog import NewProjectDialog
 from workbench.ui.widgets.dialogs import Question
 

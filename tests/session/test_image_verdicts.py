@@ -10,7 +10,8 @@ from tests.session.mask_run import COUNTS, make_mask_project
 from workbench.core.evaluation import operating_point
 from workbench.core.evaluation.operating_point import ChosenRule
 from workbench.core.evaluation.verdict_rules import RuleChoice
-from workbench.inference.verdict_rule import RegionLimit, VerdictRule
+from workbench.inference.region_table import RegionLimit
+from workbench.inference.verdict_rule import VerdictRule
 
 BUDGET = RuleChoice("budget", 10.0)
 

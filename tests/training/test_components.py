@@ -22,6 +22,7 @@ from workbench.training import checkpoint, precision
 from workbench.training.device import Device, choose as choose_device
 from workbench.training.encoders import ResNet
 from workbench.training.evaluator import Evaluation, Evaluator, score_statistic
+from workbench.training.finalize import reserve_time
 from workbench.training.learner import Learner, OutOfMemory
 from workbench.training.losses import IGNORED, segmentation_loss, verdict_loss
 from workbench.training.networks import UNet, mirrored, multiple_of
@@ -39,7 +40,6 @@ from workbench.training.threshold_search import (
     max_areas,
 )
 from workbench.training.training_context import Budget, one_cycle
-from workbench.training.validation import reserve_time
 from workbench.training.weights import warm_start
 
 GPU = Device("gpu:0", "a card", (8, 0))

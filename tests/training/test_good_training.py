@@ -11,9 +11,8 @@ import pytest
 from tests.good_parts import DEFECT, make_project, part, train
 from workbench.cli import main
 from workbench.core import problems
-from workbench.core.anomaly_network import FeatureNetwork, FeatureSums, anomaly_network, draw_defect
 from workbench.core.evaluation.split_evaluation import FIGURES_ONLY, evaluate_run
-from workbench.core.frozen_encoder import input_settings
+from workbench.core.frozen_encoder import FeatureNetwork, FeatureSums, anomaly_network, draw_defect, input_settings
 from workbench.core.label_next.spot_detection import SpotSearch
 from workbench.core.project import annotation
 from workbench.core.project.project import Project

@@ -147,7 +147,11 @@ def point_text(point: dict[str, Any]) -> str:
     rule = point.get("verdict_rule")
     if rule is not None:
         bad = rule["bad"] or "their class"
-        reached = f"an anomaly score above {rule['mass']:g}" if rule["kind"] == "mass" else "a region at its limit"
+        reached = (
+            f"an anomaly score above {rule['mass']:g}"
+            if rule["kind"] == "mass"
+            else "more regions of a kind than permitted"
+        )
         band = rule["unsure"] is not None and f"{UNSURE} above an anomaly score of {rule['unsure']:g}, else "
         where += f"; images with {reached} are {bad}, others {band or ''}{rule['good']}"
     return f"operating point, {by}{on}: {where}"

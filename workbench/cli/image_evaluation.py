@@ -16,7 +16,8 @@ from workbench.core.messages import stored_text, with_messages
 from workbench.core.runs.run import Run
 from workbench.core.text_patterns import counted
 from workbench.inference.model_settings import ModelSettings
-from workbench.inference.verdict_rule import BAD, GOOD, RegionLimit
+from workbench.inference.region_table import ANY_CLASS, ANY_NAME, CONDITIONS, OUTCOMES, RegionLimit, size_unit
+from workbench.inference.verdict_rule import BAD, GOOD
 
 BY_CLASS = "class"  # in --verdict-names: the name of the class instead of a fixed verdict
 
@@ -28,8 +29,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="RULE",
         help="rule for images of a UNet run to evaluate instead of the one in use: budget=5 (false alarms in 100 good "
         "images), cost=10 (least cost, if a missed defective image costs 10 false alarms), mass=120 (anomaly score "
-        "in pixels), region=CLASS:area=200:probability=0.9,... (area in pixels, or mm2 with the unit), or none; "
-        "with ,unsure=20 other images with an anomaly score above 20 are unsure",
+        "in pixels), region=LIMIT,... or none; with ,unsure=20 other images with an anomaly score above 20 are unsure. "
+        "A LIMIT is a sentence: scratch:most=3:length_below=0.5mm:outcome=rework means at most 3 scratches "
+        f"shorter than 0.5 mm, otherwise rework. Its keys: {', '.join(CONDITIONS)} (pixels, or with mm or mm2), most "
+        f"(0), outcome ({', '.join(OUTCOMES)}); {ANY_NAME} instead of a class for all classes",
     )
     group.add_argument(
         "--verdict-names",
@@ -81,24 +84,28 @@ def parse_choice(text: str, names: str | None, settings: ModelSettings) -> RuleC
 def _limit(text: str, settings: ModelSettings) -> RegionLimit:
     """Return a limit. Raises ValueError."""
     name, *entries = text.split(":")
-    ids = {entry.name: entry.id for entry in settings.classes}
+    ids = {ANY_NAME: ANY_CLASS} | {entry.name: entry.id for entry in settings.classes}
     if name not in ids:
         raise ValueError(f"the model has no class {name}")
     values: dict[str, Any] = {}
     for entry in entries:
         key, _, value = entry.partition("=")
-        if key not in ("area", "probability"):
+        if key not in (*CONDITIONS, "most", "outcome"):
             raise ValueError(f"{entry} is no limit")
-        values[key] = float(value) if key == "probability" else _area(value, settings.um_per_pixel)
+        if key in CONDITIONS:
+            values[key] = _pixels(value, CONDITIONS[key][1], settings.um_per_pixel)
+        else:
+            values[key] = int(value) if key == "most" else value
     return RegionLimit(ids[name], **values)
 
 
-def _area(text: str, um: float | None) -> int:
-    if not text.endswith("mm2"):
-        return int(text)
+def _pixels(text: str, power: int, um: float | None) -> float:
+    unit = ("", "mm", "mm2")[power]
+    if not unit or not text.endswith(unit):
+        return float(text)
     if um is None:
-        raise ValueError("the pixel scale of the model is not known, so areas are in pixels")
-    return max(1, round(float(text.removesuffix("mm2")) * 1e6 / um**2))
+        raise ValueError("the pixel scale of the model is not known, so areas and lengths are in pixels")
+    return round(float(text.removesuffix(unit)) / size_unit(power, um)[1], 6)
 
 
 def measure(
@@ -175,6 +182,10 @@ def print_images(result: dict[str, Any], console: Console) -> None:
     )
     false = f"{rule['false_alarms']} of {rule['good']} good ones ({_interval_text(rule, 'false_alarm_interval')})"
     console.line(f"  {use}, {choice_text(rule['choice'])}: {caught}, {false}")
+    others = [f"{rule[name]} {name}" for name in OUTCOMES if name in rule]
+    if others:
+        missed = f"; {counted(rule['missed'], 'missed defective image')}" if "missed" in rule else ""
+        console.line(f"  other verdicts: {', '.join(others)}{missed}")
     if rule["good_parts"]:
         limit, least = percent(rule["false_alarm_limit"]), percent(rule["least_limit"])
         parts = f"lowest limit that {counted(rule['good_parts'], 'part')} can show: {least}"

@@ -44,6 +44,7 @@ NOT_STORED = (
     "evaluate.",
     "expectation.",
     "figure.",
+    "limit.",
     "list.",
     "lost.",
     "profile.",

@@ -85,6 +85,16 @@ class InspectionArea:
         """Return True for the pixels of an image that are inspected, read-only bool (H, W). shape: (H, W, ...)."""
         return _inside(self, int(shape[0]), int(shape[1]))
 
+    def depth(self, shape: Sequence[int]) -> np.ndarray:
+        """Return the distance of each inspected pixel from the outermost ones, float32 (H, W). shape: (H, W, ...)."""
+        return _depth(self, int(shape[0]), int(shape[1]))
+
+
+@lru_cache(1)
+def _depth(area: InspectionArea, height: int, width: int) -> np.ndarray:
+    padded = np.pad(_inside(area, height, width).view(np.uint8), 1)
+    return cv2.distanceTransform(padded, cv2.DIST_L2, cv2.DIST_MASK_PRECISE)[1:-1, 1:-1] - 1
+
 
 @lru_cache(2)
 def _inside(area: InspectionArea, height: int, width: int) -> np.ndarray:
@@ -106,6 +116,12 @@ def area_of(areas: Sequence[InspectionArea], name: str) -> InspectionArea | None
     plain = name.lstrip("@")
     fitting = [area for area in areas if not area.folder or plain.startswith(area.folder.lstrip("@") + "/")]
     return max(fitting, key=lambda area: len(area.folder), default=None)
+
+
+def depth_of(areas: Sequence[InspectionArea], name: str, shape: Sequence[int]) -> np.ndarray | None:
+    """Return the `depth` of the area of an image, None without one. name: as of `area_of`. shape: (H, W, ...)."""
+    area = area_of(areas, name)
+    return None if area is None else area.depth(shape)
 
 
 def _require(condition: object, problem: str) -> None:

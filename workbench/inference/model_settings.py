@@ -16,6 +16,7 @@ from .input_guard import InputLimits
 from .inspection_area import InspectionArea
 from .io.file_access import write_atomic
 from .io.json_io import JsonError, read_json
+from .region_table import ANY_CLASS
 from .verdict_rule import UNSURE, VerdictRule
 
 
@@ -167,11 +168,13 @@ def _check_names(settings: Any) -> None:
         _check_integer(value, 0, 2**53, "min_area")
     limits = settings.verdict_rule.limits if settings.verdict_rule is not None else ()
     known = {entry.id for entry in settings.classes}
-    require(all(limit.class_id in known for limit in limits), "verdict_rule has a limit of an unknown class")
+    require(
+        all(limit.class_id in known | {ANY_CLASS} for limit in limits), "verdict_rule has a limit of an unknown class"
+    )
     rule = settings.verdict_rule
-    by_class = rule is not None and rule.unsure is not None and not rule.bad
-    named = by_class and any(entry.name == UNSURE for entry in settings.classes)
-    require(not named, f"a class is named {UNSURE!r}, so no verdict can be called that")
+    for name in rule.others if rule is not None and not rule.bad else ():
+        named = any(entry.name == name for entry in settings.classes)
+        require(not named, f"a class is named {name!r}, so no verdict can be called that")
 
 
 def _check_tiles(settings: Any) -> None:
@@ -352,8 +355,10 @@ def settings_text(settings: ModelSettings) -> str:
             del content[name]
     if settings.anomaly_exponent == 1:  # as in files older than this setting
         del content["anomaly_exponent"]
-    if settings.verdict_rule is not None and settings.verdict_rule.unsure is None:
-        del content["verdict_rule"]["unsure"]
+    if settings.verdict_rule is not None:
+        content["verdict_rule"] = settings.verdict_rule.to_json()
+        if settings.verdict_rule.unsure is None:
+            del content["verdict_rule"]["unsure"]
     return json.dumps(content, indent=2, ensure_ascii=False, allow_nan=False) + "\n"
 
 

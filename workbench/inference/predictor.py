@@ -12,10 +12,11 @@ import numpy as np
 
 from .engines import EngineError, NotFiniteError, choose_engine
 from .input_guard import InputCheck, check_input
-from .inspection_area import area_of
+from .inspection_area import area_of, depth_of
 from .io.opencv import cv2
 from .io.tiff_regions import ImageArray
 from .model_settings import MIRRORED, MODEL_FILE, UNSURE, ModelSettings, load_settings
+from .region_table import RegionTable
 from .regions import (
     Region,
     decide_classes,
@@ -27,7 +28,6 @@ from .regions import (
     verdict_table,
 )
 from .tiles import Grid, blank_outside, cut, normalize, prediction_grid, resize_bands, resize_for_network, stitch
-from .verdict_rule import RegionTable
 
 _MIN_RESOLUTION = 8  # desired resolution per side; coarser networks are evaluated at several shifts
 _MAX_SHIFTS = 2  # maximum number of shifts per cell and side
@@ -286,7 +286,8 @@ class Predictor:
                 class_scores[:, rows] = quantized
         measured = measure_classes(mask, scores, self.settings, min_areas(self.settings))
         regions, left_out = select_regions(measured, self.settings, most_regions)
-        table = verdict_table(mask, scores, measured, self.settings)
+        depth = self._depth(image, name, crop)
+        table = verdict_table(mask, scores, measured, self.settings, depth)
         verdict = image_verdict(table, self.settings)
         given, reason = (None, None) if verdict is None else (verdict.name, verdict.reason)
         if withheld:
@@ -301,6 +302,15 @@ class Predictor:
             return None if area is None else area.inside(image.shape)
         left, top, width, height = crop
         return area.inside((height, width))[top : top + image.shape[0], left : left + image.shape[1]]
+
+    def _depth(self, image: ImageArray, name: str, crop: tuple[int, int, int, int] | None) -> np.ndarray | None:
+        """Return distances from the edge of the inspection area if the rule needs them. Arguments: as of `predict`."""
+        rule = self.settings.verdict_rule
+        if rule is None or not rule.by_edge:
+            return None
+        left, top, width, height = crop or (0, 0, image.shape[1], image.shape[0])
+        depth = depth_of(self.settings.areas, name, (height, width))
+        return depth if depth is None else depth[top : top + image.shape[0], left : left + image.shape[1]]
 
     def _check_input(self, image: ImageArray) -> tuple[ImageArray, InputCheck | None]:
         """Return the image in the scale of the training images, and what the comparison with them found."""

@@ -12,7 +12,8 @@ import numpy as np
 from . import components
 from .io.opencv import cv2
 from .model_settings import ModelSettings
-from .verdict_rule import ImageVerdict, RegionTable, apply_rule
+from .region_table import RegionTable
+from .verdict_rule import ImageVerdict, apply_rule
 
 _NO_MIN_AREAS: Mapping[int, int] = {}
 
@@ -142,35 +143,33 @@ def select_regions(
 
 
 def verdict_table(
-    mask: np.ndarray, scores: np.ndarray, measurements: Sequence[components.Components], settings: ModelSettings
+    mask: np.ndarray,
+    scores: np.ndarray,
+    measurements: Sequence[components.Components],
+    settings: ModelSettings,
+    depth: np.ndarray | None = None,
 ) -> RegionTable:
     """Return the table of the regions that count for the verdict: what is left of them inside `verdict_border`.
 
-    mask, scores: uint8 (H,W), without small regions. measurements: of all regions, in the order of the classes.
+    mask, scores: uint8 (H,W), without small regions. measurements: of all regions, in the order of the classes, with
+    their runs. depth: of the inspection area, None without one, see `InspectionArea.depth`.
     """
     border, exponent = settings.verdict_border, settings.anomaly_exponent
-    if not border:
-        return table_of(measurements, settings)
     inside = (border, border, mask.shape[1] - border, mask.shape[0] - border)
-    measured = [
-        of_class
-        if of_class.are_inside(inside)
-        else components.measure(mask, entry.id, scores, exponent=exponent, inside=inside)
+    measured = {
+        entry.id: of_class
+        if not border or of_class.are_inside(inside)
+        else components.measure(mask, entry.id, scores, exponent=exponent, inside=inside, with_runs=True)
         for entry, of_class in zip(settings.classes, measurements)
-    ]
-    return table_of(measured, settings)
-
-
-def table_of(measurements: Sequence[components.Components], settings: ModelSettings) -> RegionTable:
-    """Return the table of regions that were measured in the order of the classes."""
-    by_class = {entry.id: of_class for entry, of_class in zip(settings.classes, measurements)}
-    return RegionTable.of(by_class, border_exponent=settings.border_exponent)
+    }
+    return RegionTable.of(measured, border_exponent=settings.border_exponent, shape=mask.shape, depth=depth)
 
 
 def image_verdict(table: RegionTable, settings: ModelSettings) -> ImageVerdict | None:
     """Return the verdict of an image with these regions, None if the settings have no rule."""
     names = {entry.id: entry.name for entry in settings.classes}
-    return None if settings.verdict_rule is None else apply_rule(settings.verdict_rule, table, names)
+    rule = settings.verdict_rule
+    return None if rule is None else apply_rule(rule, table, names, settings.um_per_pixel)
 
 
 def decide_classes(class_scores: np.ndarray, settings: ModelSettings) -> tuple[np.ndarray, np.ndarray]:

@@ -8,88 +8,26 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, fields
-from functools import cached_property
 from typing import Any, Literal
 
 import numpy as np
 
-from .components import Components
+from .region_table import (
+    OUTCOMES,
+    REJECT,
+    REWORK,
+    UNSURE,  # also the verdict of an image that a person has to decide
+    RegionLimit,
+    RegionTable,
+    limit_text,
+    require,
+    round_mass,
+)
 
 GOOD, BAD = "OK", "NG"
-UNSURE = "unsure"  # verdict of an image that a person has to decide
 _MAX_NAME = 200  # characters
-
-
-@dataclass(frozen=True)
-class RegionTable:
-    """Measurements of all regions of an image, one entry per region.
-
-    class_id, area (pixels): int64 (n,). peak: greatest probability, 0..1; mass: sum of the probabilities of its pixels
-    to the power of `ModelSettings.anomaly_exponent`, in pixels, times the share of its pixels beyond the ignored border
-    to the power of `ModelSettings.border_exponent`; float64 (n,). box: int64 (n, 4), left, top, width and
-    height in pixels.
-    """
-
-    class_id: np.ndarray
-    area: np.ndarray
-    peak: np.ndarray
-    mass: np.ndarray
-    box: np.ndarray
-
-    @classmethod
-    def of(
-        cls, measured: Mapping[int, Components], offset: tuple[int, int] = (0, 0), *, border_exponent: int = 0
-    ) -> RegionTable:
-        """Build the table from the regions of each class id. offset: left and top of the measured part of the image."""
-        parts = [
-            cls(
-                np.full(len(of_class.area), class_id, np.int64),
-                of_class.area,
-                of_class.peak / 255,
-                of_class.weight * of_class.share**border_exponent,
-                np.column_stack(
-                    (
-                        of_class.left + offset[0],
-                        of_class.top + offset[1],
-                        of_class.right - of_class.left,
-                        of_class.bottom - of_class.top,
-                    )
-                ),
-            )
-            for class_id, of_class in measured.items()
-            if len(of_class.area)
-        ]
-        return cls.join(parts)
-
-    @classmethod
-    def join(cls, parts: Sequence[RegionTable]) -> RegionTable:
-        """Return the regions of several parts of an image, which share no region."""
-        if not parts:
-            whole, real = np.zeros(0, np.int64), np.zeros(0)
-            return cls(whole, whole, real, real, np.zeros((0, 4), np.int64))
-        return cls(*(np.concatenate([getattr(part, entry.name) for part in parts]) for entry in fields(cls)))
-
-    @cached_property
-    def anomaly_score(self) -> float:
-        """Mass of all regions in pixels, see `ModelSettings.anomaly_exponent`; 0 without regions."""
-        return round_mass(math.fsum(self.mass.tolist()))
-
-
-@dataclass(frozen=True)
-class RegionLimit:
-    """Limit of one class: an area in pixels, a probability above 0 to 1, or both; None: none of that kind."""
-
-    class_id: int
-    area: int | None = None
-    probability: float | None = None
-
-    def reached(self, table: RegionTable) -> np.ndarray:
-        """Return True for each region of the class with at least the area or, at one pixel, the probability."""
-        large = np.zeros(len(table.area), bool) if self.area is None else table.area >= self.area
-        certain = large if self.probability is None else table.peak >= self.probability - 1e-9
-        return (table.class_id == self.class_id) & (large | certain)
 
 
 @dataclass(frozen=True)
@@ -97,7 +35,8 @@ class VerdictRule:
     """Rule of the verdict.
 
     kind: "mass" rejects images whose anomaly score is above `mass`, in pixels; with 0, images with any region.
-        "region" rejects images with a region that reaches the limit of its class; classes without a limit are ignored.
+        "region" gives images that exceed a limit the worst outcome of these limits, `bad` for "reject"; regions that
+        no limit counts are ignored.
     good, bad: verdicts; an empty `bad` stands for the name of the class with the greatest mass.
     unsure: images that are not rejected are "unsure" with an anomaly score above it, in pixels, by mass below `mass`;
         with 0, those with any region. None: every image is good or rejected.
@@ -113,36 +52,46 @@ class VerdictRule:
     unsure: float | None = None
 
     def __post_init__(self) -> None:
-        _require(self.kind in ("region", "mass"), f"the kind {self.kind!r} is not known")
-        _require(_is_number(self.mass) and self.mass >= 0, f"mass must be a number from 0, not {self.mass!r}")
+        require(self.kind in ("region", "mass"), f"the kind {self.kind!r} is not known")
+        require(_is_number(self.mass) and self.mass >= 0, f"mass must be a number from 0, not {self.mass!r}")
         for name in (self.good, self.bad):
-            _require(isinstance(name, str) and len(name) <= _MAX_NAME, "verdicts must be names")
-        _require(bool(self.good.strip()) and self.good != self.bad, "the two verdicts must be different names")
-        _require((self.kind == "region") == bool(self.limits), "a rule by region needs limits, and no other rule does")
-        ids = [limit.class_id for limit in self.limits]
-        _require(len(set(ids)) == len(ids), "a class has two limits")
-        for limit in self.limits:
-            _check_limit(limit)
+            require(isinstance(name, str) and len(name) <= _MAX_NAME, "verdicts must be names")
+        require(bool(self.good.strip()) and self.good != self.bad, "the two verdicts must be different names")
+        require((self.kind == "region") == bool(self.limits), "a rule by region needs limits, and no other rule does")
+        for name in self.others:
+            require(name not in (self.good, self.bad), f"a verdict is named {name!r} itself")
         object.__setattr__(self, "mass", float(self.mass))
         if self.unsure is not None:
             valid = _is_number(self.unsure) and self.unsure >= 0 and (self.kind == "region" or self.unsure < self.mass)
-            _require(valid, f"unsure must be a number from 0, below mass, not {self.unsure!r}")
-            _require(UNSURE not in (self.good, self.bad), f"a verdict is named {UNSURE!r} itself")
+            require(valid, f"unsure must be a number from 0, below mass, not {self.unsure!r}")
             object.__setattr__(self, "unsure", float(self.unsure))
+
+    @property
+    def others(self) -> list[str]:
+        """Verdicts besides `good` and `bad` that the rule may give, see `OUTCOMES`."""
+        given = {limit.outcome for limit in self.limits} | ({UNSURE} if self.unsure is not None else set())
+        return [name for name in OUTCOMES[1:] if name in given]
+
+    @property
+    def by_edge(self) -> bool:
+        """True if the rule depends on the distance from the edge of the inspected part."""
+        return any({"edge", "inner"} & limit.conditions.keys() for limit in self.limits)
 
     @classmethod
     def from_json(cls, content: Any) -> VerdictRule:
         """Return a rule from decoded JSON. Raises ValueError with the problem, as a part of a sentence."""
-        _require(isinstance(content, dict) and "kind" in content, "it must hold a kind")
+        require(isinstance(content, dict) and "kind" in content, "it must hold a kind")
         unknown = sorted(set(content) - {entry.name for entry in fields(cls)})
-        _require(not unknown, f"it has entries that are not known: {', '.join(map(str, unknown))}")
+        require(not unknown, f"it has entries that are not known: {', '.join(map(str, unknown))}")
         limits = content.get("limits", [])
-        known = {entry.name for entry in fields(RegionLimit)}
-        valid = isinstance(limits, list | tuple) and all(
-            isinstance(limit, dict) and "class_id" in limit and set(limit) <= known for limit in limits
-        )
-        _require(valid, "each limit needs class_id, area and probability")
-        return cls(**{**content, "limits": tuple(RegionLimit(**limit) for limit in limits)})
+        require(isinstance(limits, list | tuple), "limits must be a list")
+        return cls(**{**content, "limits": tuple(map(RegionLimit.from_json, limits))})
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the JSON object of `from_json`."""
+        content = {entry.name: getattr(self, entry.name) for entry in fields(self)}
+        content["limits"] = [limit.to_json() for limit in self.limits]
+        return content
 
 
 @dataclass(frozen=True)
@@ -154,53 +103,69 @@ class ImageVerdict:
     reason: dict[str, Any]
 
 
-def rejects(rule: VerdictRule, table: RegionTable) -> bool:
-    """Return True if an image with these regions is rejected."""
+def outcome_of(rule: VerdictRule, table: RegionTable) -> str | None:
+    """Return the outcome for an image with these regions: one of `OUTCOMES`; None: it is good."""
     if rule.kind == "mass":
-        return table.anomaly_score > rule.mass if rule.mass else len(table.area) > 0
-    return bool(_reached(rule, table).any())
+        rejected = table.anomaly_score > rule.mass if rule.mass else len(table.area) > 0
+        outcome = REJECT if rejected else None
+    else:
+        outcome = _exceeded(rule, table)[0]
+    if outcome is None and rule.unsure is not None:
+        above = table.anomaly_score > rule.unsure if rule.unsure else len(table.area) > 0
+        return UNSURE if above else None
+    return outcome
 
 
-def is_unsure(rule: VerdictRule, table: RegionTable) -> bool:
-    """Return True if an image with these regions is neither good nor rejected."""
-    if rule.unsure is None or rejects(rule, table):
-        return False
-    return table.anomaly_score > rule.unsure if rule.unsure else len(table.area) > 0
+def rejects(rule: VerdictRule, table: RegionTable) -> bool:
+    """Return True if an image with these regions is rejected, or to be reworked."""
+    return outcome_of(rule, table) in (REJECT, REWORK)
 
 
-def _reached(rule: VerdictRule, table: RegionTable) -> np.ndarray:
-    return np.any([limit.reached(table) for limit in rule.limits], axis=0)
+def _exceeded(rule: VerdictRule, table: RegionTable) -> tuple[str | None, list[tuple[RegionLimit, np.ndarray]]]:
+    """Return the worst outcome of the exceeded limits, None without one, and those that have it.
 
-
-def apply_rule(rule: VerdictRule, table: RegionTable, names: Mapping[int, str]) -> ImageVerdict:
-    """Return the verdict of an image. names: class id to name.
-
-    The reason is a JSON object: "rule", the kind; "anomaly_score" and, by mass, "threshold" in pixels; of an unsure
-    image "unsure", the score above which it is; "region", the heaviest one, by region of those that reach their limit,
-    null without one: {"class_id", "class_name", "x", "y", "width", "height", "area", "peak", "mass"}; by region
-    "limit", {"area", "probability"} of its class.
+    Each with its regions, bool (n,).
     """
-    rejected = rejects(rule, table)
-    deciding = np.arange(len(table.area)) if rule.kind == "mass" else np.flatnonzero(_reached(rule, table))
-    reason: dict[str, Any] = {"rule": rule.kind, "anomaly_score": table.anomaly_score}
+    counted = [(limit, limit.matches(table)) for limit in rule.limits]
+    exceeded = [(limit, found) for limit, found in counted if np.count_nonzero(found) > limit.most]
+    worst = min((limit.outcome for limit, _ in exceeded), key=OUTCOMES.index, default=None)
+    return worst, [(limit, found) for limit, found in exceeded if limit.outcome == worst]
+
+
+def apply_rule(
+    rule: VerdictRule, table: RegionTable, names: Mapping[int, str], um: float | None = None
+) -> ImageVerdict:
+    """Return the verdict of an image. names: class id to name. um: µm per pixel, None if unknown.
+
+    The reason is a JSON object: "rule", the kind; "anomaly_score" and, by mass, "threshold" in pixels; of an image that
+    is unsure by its score "unsure", the score above which it is; "region", the heaviest one, by region of those that an
+    exceeded limit counts, null without one: {"class_id", "class_name", "x", "y", "width", "height", "area", "peak",
+    "mass"}; by region "limit", the limit that counts it, see `RegionLimit.to_json`, without its class; unless that is
+    an area or a probability alone, "found", the number of regions that it counts, and "sentence".
+    """
+    outcome, exceeded = outcome_of(rule, table), [] if rule.kind == "mass" else _exceeded(rule, table)[1]
+    counted = np.any([found for _, found in exceeded], axis=0) if exceeded else np.zeros(len(table.area), bool)
+    deciding = np.arange(len(table.area)) if rule.kind == "mass" else np.flatnonzero(counted)
     heaviest = _heaviest(table, deciding)
-    region = None if heaviest is None else _region(table, heaviest, names)
-    limit = next((entry for entry in rule.limits if region and entry.class_id == region["class_id"]), None)
+    reason: dict[str, Any] = {"rule": rule.kind, "anomaly_score": table.anomaly_score}
     reason["threshold"] = round_mass(rule.mass) if rule.kind == "mass" else None
-    unsure = is_unsure(rule, table)
-    if unsure:
+    if outcome == UNSURE and not exceeded:
         reason["unsure"] = rule.unsure
-    reason["region"] = region
-    reason["limit"] = limit and {"area": limit.area, "probability": limit.probability}
+    reason["region"] = None if heaviest is None else _region(table, heaviest, names)
+    limit, found = next(((limit, found) for limit, found in exceeded if found[heaviest]), (None, counted))
+    reason["limit"] = limit and {name: value for name, value in limit.to_json().items() if name != "class_id"}
+    if limit is not None and not limit.is_plain:
+        reason |= {"found": int(found.sum()), "sentence": limit_text(limit, names, um)}
     bad = rule.bad or names.get(_heaviest_class(table, deciding), BAD)
-    return ImageVerdict(bad if rejected else UNSURE if unsure else rule.good, rejected, reason)
+    name = rule.good if outcome is None else bad if outcome == REJECT else outcome
+    return ImageVerdict(name, outcome in (REJECT, REWORK), reason)
 
 
 def reason_text(reason: Mapping[str, Any] | None) -> str:
     """Return a reason as English text, for tables and the terminal; "" for None."""
     if not reason:
         return ""
-    region, unsure = reason["region"], reason.get("unsure")
+    region, unsure, sentence = reason["region"], reason.get("unsure"), reason.get("sentence")
     if unsure is not None:
         return f"anomaly score {score_text(reason['anomaly_score'])} above {score_text(unsure)}, but not rejected"
     if region is None:
@@ -213,16 +178,9 @@ def reason_text(reason: Mapping[str, Any] | None) -> str:
             f"anomaly score {score_text(score)} {'above' if score > threshold else 'not above'} {score_text(threshold)}"
         )
         return f"{text}; largest contribution: {where}" if where else text
+    if sentence:
+        return f"{reason['found']} found, {sentence}; for example {where}"
     return "no region reaches its limit" if region is None else f"{where}, probability up to {region['peak']:.2f}"
-
-
-def round_mass(mass: float) -> float:
-    """Round to three decimals, or to four significant digits, whichever keeps more of a small value.
-
-    Uncertain regions have tiny masses, which rank images nevertheless. Sums of the same values in another order are
-    equal after rounding.
-    """
-    return round(mass, 3) if mass >= 0.1 else float(f"{mass:.4g}")
 
 
 def score_text(value: float) -> str:
@@ -330,23 +288,5 @@ def _region(table: RegionTable, number: int, names: Mapping[int, str]) -> dict[s
     }
 
 
-def _check_limit(limit: RegionLimit) -> None:
-    _require(_is_integer(limit.class_id), "the class of a limit must be a whole number")
-    area, probability = limit.area, limit.probability
-    _require(area is None or (_is_integer(area) and 0 <= area <= 2**53), f"an area must not be {area!r}")
-    valid = probability is None or (_is_number(probability) and 0 < probability <= 1)
-    _require(valid, f"a probability must be above 0 and at most 1, not {probability!r}")
-    _require(area is not None or probability is not None, "a limit needs an area or a probability")
-
-
-def _is_integer(value: Any) -> bool:
-    return isinstance(value, int) and not isinstance(value, bool)
-
-
 def _is_number(value: Any) -> bool:
     return isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
-
-
-def _require(condition: object, problem: str) -> None:
-    if not condition:
-        raise ValueError(problem)

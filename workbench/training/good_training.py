@@ -1,4 +1,4 @@
-"""Training on good images only: fits `core.anomaly_network` to them, and keeps it only if it holds for other parts.
+"""Training on good images only: fits `core.frozen_encoder` to them, and keeps it only if it holds for other parts.
 
 The good images are divided into folds by part, and by image. Images of left-out parts must keep the limit of the other
 parts, and generated defects on them must exceed it. Of the candidates (two scales; with and without positions) that one
@@ -17,7 +17,10 @@ from typing import Any
 
 import numpy as np
 
-from workbench.core.anomaly_network import (
+from workbench.core.evaluation.figure_report import mask_report
+from workbench.core.evaluation.split_evaluation import FIGURES_ONLY, evaluate_run
+from workbench.core.evaluation.verdict_rules import BUDGET, conformal_limit
+from workbench.core.frozen_encoder import (
     CELL,
     MULTIPLE,
     FeatureDistribution,
@@ -25,11 +28,8 @@ from workbench.core.anomaly_network import (
     FeatureSums,
     anomaly_network,
     draw_defect,
+    input_settings,
 )
-from workbench.core.evaluation.figure_report import mask_report
-from workbench.core.evaluation.split_evaluation import FIGURES_ONLY, evaluate_run
-from workbench.core.evaluation.verdict_rules import BUDGET, conformal_limit
-from workbench.core.frozen_encoder import input_settings
 from workbench.core.images.image_files import read
 from workbench.core.label_next.image_features import spread_keys
 from workbench.core.messages import Message

@@ -11,16 +11,40 @@ import numpy as np
 import paddle
 from paddle import nn
 
+from workbench.core import problems
+from workbench.core.images.image_files import read_displayed
 from workbench.core.messages import Message
 from workbench.core.problems import BadSettings, RunBroken
+from workbench.core.project.project import Project
 from workbench.core.runs.dataset import Dataset
 from workbench.core.runs.network_stats import RESNETS, encoder_widths
 from workbench.core.runs.training_settings import RANDOM, TrainingSettings
+from workbench.inference.input_guard import ImageMeasures, InputLimits, learn_limits
 from workbench.inference.inspection_area import InspectionArea
 from workbench.inference.model_settings import ClassSettings, ModelSettings, SettingsError
 from workbench.training.encoders import Lite0Body, Lite0Classifier, ResNet, ResNetBody
 from workbench.training.losses import broadcast_plane
 from workbench.training.threshold_search import EXPONENTS
+
+_SAMPLE = 64  # maximum number of images read
+_PIXELS = 500e6  # after which no more are read
+
+
+def learn_input(project: Project, dataset: Dataset) -> InputLimits | None:
+    """Return the limits for images like the training and validation images, None if none of them is readable."""
+    measured: list[tuple[str, ImageMeasures]] = []
+    pixels = 0.0
+    items = dataset.of("train", "val")
+    for index in np.random.default_rng(0).permutation(len(items))[:_SAMPLE]:
+        if pixels > _PIXELS:
+            break
+        try:
+            image = read_displayed(project.image_path(items[index].key))
+        except problems.Problem:
+            continue
+        measured.append((items[index].part, ImageMeasures.of(image)))
+        pixels += image.shape[0] * image.shape[1]
+    return learn_limits(measured) if measured else None
 
 
 class DoubleConvolution(nn.Layer):

@@ -15,7 +15,7 @@ from workbench.inference.components import measure, weights
 from workbench.inference.io.opencv import cv2
 from workbench.inference.model_settings import ModelSettings
 from workbench.inference.predictor import apply_thresholds
-from workbench.inference.verdict_rule import RegionTable
+from workbench.inference.region_table import RegionTable
 
 EXPONENTS = (32, 16, 8, 4, 2, 1)  # of the probability in the anomaly score
 _LEVELS = np.arange(5, 99) / 100

@@ -20,7 +20,6 @@ from workbench.core.project.storage import write_json
 from workbench.core.runs.dataset import Dataset, Item
 from workbench.core.runs.events import Trouble
 from workbench.core.runs.held_out import stratified_order
-from workbench.core.runs.input_limits import learn_input
 from workbench.core.runs.run import Run
 from workbench.core.runs.training_settings import DEFAULT_MINUTES, TrainingSettings
 from workbench.inference.cpu_environment import cores
@@ -34,6 +33,7 @@ from workbench.training.distributed import process_group
 from workbench.training.distributed.process_group import ProcessGroup, RankCommand
 from workbench.training.evaluator import Evaluator, FrozenLabels
 from workbench.training.learner import Learner
+from workbench.training.networks import learn_input
 from workbench.training.optimizers import load_weights, make_optimizer
 from workbench.training.patch_loader import ImageCache, PatchLoader, PatchSampler
 from workbench.training.reporter import Clock, ControlChannel, Reporter

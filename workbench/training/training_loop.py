@@ -31,15 +31,12 @@ from workbench.training.device import gpu_failure, gpu_uuids, release_memory
 from workbench.training.device_settings import computes_alike
 from workbench.training.distributed.process_group import RankCommand
 from workbench.training.encoders import Lite0Classifier
-from workbench.training.finalize import finalize_run
-from workbench.training.learner import OutOfMemory, StepResult
-from workbench.training.live_labels import ContinuousRounds, LiveLabels, reload_image
+from workbench.training.finalize import finalize_run, validate
+from workbench.training.learner import OutOfMemory, StepProfiler, StepResult
 from workbench.training.onnx_graph import INPUT, statistics_onnx
-from workbench.training.previews import PreviewScheduler
-from workbench.training.profiler import StepProfiler
+from workbench.training.previews import ContinuousRounds, LiveLabels, PreviewScheduler, reload_image
 from workbench.training.reporter import Clock, ControlChannel, Reporter
 from workbench.training.training_context import TrainingContext, prepare
-from workbench.training.validation import validate
 
 _REPORTED = 8  # images between two reports of the progress
 _EXAMPLES, _MOST_VARIATIONS = 1200, 8  # images with their variations, of each image

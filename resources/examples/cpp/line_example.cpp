@@ -1,7 +1,7 @@
 // Runs the line model of an export with ONNX Runtime.
 //
 //     line_example LINE_FOLDER              test the model with its reference image; exit status 0 if it agrees
-//     line_example LINE_FOLDER IMAGE...     print the area of each class, or the verdict, of each image
+//     line_example LINE_FOLDER IMAGE...     print the area of each class, the verdict, or both, of each image
 //
 // LINE_FOLDER is the folder `line` of the export. The model contains all preprocessing: it reads the pixels of one image
 // of a fixed size, as they are stored. Build: see CMakeLists.txt. C++17.
@@ -24,6 +24,8 @@
 #include <stdexcept>
 #include <string>
 #include <vector>
+
+#include "verdict_rule.h"
 
 #ifdef LINE_EXAMPLE_OPENCV
 #include <opencv2/imgcodecs.hpp>
@@ -147,6 +149,7 @@ struct Result {
     std::vector<int32_t> class_areas;     // pixels by class
     std::vector<float> probabilities;     // classification: by verdict
     int verdict = -1;                     // classification: index, -1 if unsure
+    std::string rule_verdict;             // segmentation: by the verdict rule, "" without one
 };
 
 std::vector<std::string> lines_of(const std::string& text) {
@@ -191,15 +194,22 @@ public:
                                                               shape_.data(), 4);
         const char* input_name = "image";
         // Only the requested outputs are copied: the probabilities of a whole image are large.
-        const std::vector<const char*> names =
+        std::vector<const char*> names =
             is_segmentation_ ? std::vector<const char*>{"class_map", "class_areas"}
                              : std::vector<const char*>{"verdict", "probabilities"};
+        const VerdictRule rule([this](const char* key) { return property(key); });
+        const bool has_rule = is_segmentation_ && rule.exists(), has_edge = session_.GetOutputCount() > 3;
+        if (has_rule) names.push_back("probabilities");
+        if (has_rule && has_edge) names.push_back("edge_distance");
         const auto outputs =
             session_.Run(Ort::RunOptions{nullptr}, &input_name, &input, 1, names.data(), names.size());
         Result result;
         if (is_segmentation_) {
             result.class_map = copy_of<uint8_t>(outputs[0]);
             result.class_areas = copy_of<int32_t>(outputs[1]);
+            if (has_rule)
+                result.rule_verdict = rule.verdict(result.class_map, scores_of(copy_of<float>(outputs[2])), int(shape_[1]),
+                                                   int(shape_[2]), has_edge ? copy_of<float>(outputs[3]) : std::vector<float>());
         } else {
             result.verdict = copy_of<int32_t>(outputs[0]).at(0);
             result.probabilities = copy_of<float>(outputs[1]);
@@ -212,6 +222,15 @@ private:
     static std::vector<T> copy_of(const Ort::Value& value) {
         const T* data = value.GetTensorData<T>();
         return {data, data + value.GetTensorTypeAndShapeInfo().GetElementCount()};
+    }
+
+    // 255 times the greatest probability of a class. probabilities: by class, that of the background first.
+    std::vector<uint8_t> scores_of(const std::vector<float>& probabilities) const {
+        const size_t pixels = size_t(shape_[1] * shape_[2]);
+        std::vector<uint8_t> scores(pixels);
+        for (size_t n = pixels; n < probabilities.size(); ++n)
+            scores[n % pixels] = std::max(scores[n % pixels], uint8_t(std::nearbyint(255 * probabilities[n])));
+        return scores;
     }
 
     void check(const Image& image) const {
@@ -245,6 +264,7 @@ void print(const LineModel& model, const std::string& name, const Result& result
             std::printf("  %s: probability %.4f\n", verdicts[n].c_str(), double(result.probabilities.at(n)));
         return;
     }
+    if (!result.rule_verdict.empty()) std::printf("  verdict: %s\n", result.rule_verdict.c_str());
     const auto names = lines_of(model.property("class_names"));
     const std::string scale = model.property("um_per_pixel");
     for (size_t n = 0; n < names.size(); ++n) {

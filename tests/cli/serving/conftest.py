@@ -6,6 +6,7 @@ import asyncio
 import contextlib
 import json
 import os
+import signal
 import socket
 import subprocess
 import sys
@@ -31,6 +32,7 @@ from workbench.inference.predictor import Predictor
 __all__ = ["gray_export", "limited_export", "verdict_export"]
 
 ROOT = Path(__file__).resolve().parents[3]
+GENTLE = getattr(signal, "CTRL_BREAK_EVENT", signal.SIGTERM)  # Ctrl+Break on Windows
 
 
 def png(picture: np.ndarray) -> bytes:
@@ -153,6 +155,7 @@ class Server:
             text=True,
             encoding="utf-8",
             env=environment,
+            creationflags=getattr(subprocess, "CREATE_NEW_PROCESS_GROUP", 0),  # else the tests would end, too
         )
         line = self.process.stdout.readline()
         if not line.startswith('{"url"'):
@@ -175,8 +178,8 @@ class Server:
         raise AssertionError("it never came to hold")
 
     def stop(self) -> tuple[int, str, str]:
-        """Return the status and the output after the first line."""
-        self.process.terminate()
+        """Stop as service managers do. Return the status and the output after the first line."""
+        self.process.send_signal(GENTLE)
         out, error = self.process.communicate(timeout=60)
         return self.process.returncode, out, error
 

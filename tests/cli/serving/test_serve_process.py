@@ -6,7 +6,6 @@ import argparse
 import contextlib
 import multiprocessing
 import os
-import signal
 import socket
 import subprocess
 import sys
@@ -18,13 +17,11 @@ import numpy as np
 import psutil
 import pytest
 
-from tests.cli.serving.conftest import ROOT, png
+from tests.cli.serving.conftest import GENTLE, ROOT, png
 from tests.inference.conftest import spotted
 from workbench.cli import serve
 from workbench.cli.serving import http_server, worker_processes
 from workbench.inference.predictor import Predictor
-
-POSIX = pytest.mark.skipif(os.name != "posix", reason="Windows knows no gentle signal between processes")
 
 
 def mixed(count):
@@ -78,7 +75,6 @@ def test_verdicts_for_many_clients(server, verdict_export):
         assert found["probabilities"]["NG"] == pytest.approx(expected.probabilities["NG"], abs=1e-6)
 
 
-@POSIX
 @pytest.mark.new_processes
 def test_stop_finishes_requests_in_flight_and_refuses_new_ones(server, gray_export):
     running = server(gray_export, "--timeout", "500")  # for a busy machine
@@ -97,7 +93,7 @@ def test_stop_finishes_requests_in_flight_and_refuses_new_ones(server, gray_expo
     asking = threading.Thread(target=post)
     asking.start()
     running.wait_for(lambda: running.metric("workbench_network_calls_total") > 0)
-    running.process.send_signal(signal.SIGTERM)
+    running.process.send_signal(GENTLE)
 
     def refused():
         try:
@@ -130,7 +126,6 @@ def test_server_process_imports_no_file_of_the_current_folder(tmp_path, monkeypa
     assert process.exitcode == 0 and os.getcwd() == str(tmp_path)
 
 
-@POSIX
 @pytest.mark.new_processes
 def test_dead_process_is_replaced_and_all_end_with_the_first(server, gray_export):
     running = server(gray_export, "--workers", "2")

@@ -23,8 +23,9 @@ from workbench.inference.inspection_area import AreaPolygon, InspectionArea
 from workbench.inference.io.image_io import decode_image
 from workbench.inference.model_settings import load_settings, save_settings
 from workbench.inference.overlay_drawing import overlay
+from workbench.inference.region_table import RegionLimit
 from workbench.inference.regions import Region
-from workbench.inference.verdict_rule import RegionLimit, VerdictRule
+from workbench.inference.verdict_rule import VerdictRule
 
 IMAGE = spotted(np.random.default_rng(8), 120, 170)
 

@@ -8,6 +8,7 @@ import pytest
 
 from tests.cli.sinks.conftest import record, wait_until
 from workbench.cli.sinks.delivery_queue import Counts, DeliveryQueue, Spool, SpoolUnusable
+from workbench.cli.sinks.marker_files import MarkerFiles
 from workbench.cli.sinks.sink_base import DeliveryFailed, Sink
 
 PAUSES = (0.01, 0.02)
@@ -49,7 +50,8 @@ def queue(tmp_path):
 
     yield start
     for each in made:
-        each.sink.gate.set()
+        if isinstance(each.sink, Receiver):
+            each.sink.gate.set()
         each.request_close(0)
         each.close()
 
@@ -144,6 +146,14 @@ def test_refused_record_does_not_block_the_others_and_is_sent_at_the_next_start(
     assert first.names == names(1, 2)
     second = Receiver()
     assert end(queue(second)) == Counts(sent=1) and second.names == names(0)
+
+
+def test_name_that_the_folder_cannot_hold_does_not_block_the_others(queue, tmp_path):
+    running = queue(MarkerFiles(tmp_path / "markers"))
+    for name in ("x" * 300, "part 1"):
+        running.offer({**record(0), "id": name, "name": name})
+    assert end(running) == Counts(sent=1, failures=1, unsent=1)
+    assert [path.name for path in (tmp_path / "markers").iterdir()] == ["part 1.OK"]
 
 
 def test_end_does_not_wait_for_a_receiver_that_fails(queue):

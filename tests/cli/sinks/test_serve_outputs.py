@@ -4,11 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import json
-import os
 
 import httpx
 import numpy as np
-import pytest
 
 from tests.cli.serving.conftest import png, server
 from tests.cli.sinks.conftest import wait_until
@@ -24,7 +22,6 @@ from workbench.inference.predictor import Predictor
 __all__ = ["gray_export", "server", "verdict_export"]
 
 GOOD, BAD = np.full((30, 40), 128, np.uint8), np.full((30, 40), 250, np.uint8)
-POSIX = pytest.mark.skipif(os.name != "posix", reason="Windows knows no gentle signal between processes")
 
 
 def post(running, image, name=None):
@@ -33,7 +30,6 @@ def post(running, image, name=None):
     return httpx.post(f"{running.url}/predict", content=content, params=parameters, headers=running.headers)
 
 
-@POSIX
 def test_results_of_two_processes_reach_the_outputs_and_are_counted(server, gray_export, tmp_path, http_receiver):
     web = http_receiver()
     options = ["--webhook", web.url, "--marker", tmp_path / "markers", "--log-csv", tmp_path / "log.csv"]
@@ -55,7 +51,6 @@ def test_results_of_two_processes_reach_the_outputs_and_are_counted(server, gray
     assert status == 0 and error.count("webhook: ") == 2 and "dropped" not in error
 
 
-@POSIX
 def test_unsent_results_survive_a_kill_and_a_stop_and_are_sent_at_the_next_start(
     server, gray_export, tmp_path, http_receiver
 ):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from workbench.core.evaluation.image_ranking import ScoredImage
-from workbench.inference.verdict_rule import RegionTable
+from workbench.inference.region_table import RegionTable
 
 
 def table_of_mass(*masses: float) -> RegionTable:

@@ -16,7 +16,8 @@ from workbench.core.evaluation.verdict_rules import (
     rule_note,
     split_in_half,
 )
-from workbench.inference.verdict_rule import RegionLimit, VerdictRule, rejects
+from workbench.inference.region_table import RegionLimit
+from workbench.inference.verdict_rule import VerdictRule, rejects
 
 
 @given(st.lists(st.integers(0, 1000), min_size=1, max_size=60, unique=True), st.integers(1, 50))

@@ -20,15 +20,15 @@ from workbench.core.label_next.image_features import (
     saliency_features,
     spread_keys,
 )
-from workbench.core.label_next.label_issues import LabelIssue
-from workbench.core.label_next.label_ranking import Candidate, LabeledImage, rank
-from workbench.core.label_next.uncertainty import (
+from workbench.core.label_next.label_issues import (
+    LabelIssue,
     RegionCertainty,
     certain_share,
     image_uncertainty,
     region_certainties,
     uncertain_regions,
 )
+from workbench.core.label_next.label_ranking import Candidate, LabeledImage, rank
 from workbench.core.messages import Message
 from workbench.core.project.grouping import groups_by_name
 from workbench.core.project.project import Grouping

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import codecs
 import json
 import subprocess
 import sys
@@ -94,6 +95,13 @@ def test_notes_survive_a_round_trip(project):
     annotation.save_note(project, "a.png", note)
     assert annotation.load_note(project, "a.png") == note
     assert [act.what for act in note.history] == ["paint", "import png"]
+
+
+def test_a_note_saved_by_an_editor_of_windows_is_read(project):
+    note = annotation.Note(verdict="NG", status="done")
+    path = project.note_path("a.png")
+    path.write_bytes(codecs.BOM_UTF8 + note.model_dump_json(indent=1).replace("\n", "\r\n").encode())
+    assert annotation.load_note(project, "a.png") == note
 
 
 @pytest.mark.parametrize("text", ["{", '{"status": "finished"}', "\x00", "[" * 100_000, "[]", '{"format": "odd"}'])

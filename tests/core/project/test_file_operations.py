@@ -6,6 +6,7 @@ import contextlib
 
 from tests.conftest import fill_project
 from tests.file_operations import counted
+from workbench.core.check.project_check import check
 from workbench.core.check.project_statistics import project_statistics
 from workbench.core.project.image_row import ImageIndex
 from workbench.core.project.project import Grouping
@@ -26,6 +27,14 @@ def test_statistics_and_the_first_list_open_each_file_once(project):
     with counted(project.root) as found, contextlib.closing(ImageIndex(project)) as index:
         assert not list(index.refresh(keys))
     assert found.total() <= FIXED
+
+
+def test_check_opens_each_file_once_and_the_image_for_its_resemblance(project):
+    fill_project(project, COUNT)
+    project.file.grouping = Grouping(rule="each")
+    with counted(project.root) as found:
+        check(project)
+    assert found.total() <= 4 * COUNT + FIXED
 
 
 def test_folder_that_becomes_a_link_is_refused_at_once(project, tmp_path):

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import shutil
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -9,7 +12,7 @@ from tests.blank_project import create_blank_project
 from workbench import cli
 from workbench.core.json_files import load_object
 from workbench.core.problems import Problem
-from workbench.core.project import annotation
+from workbench.core.project import annotation, model_areas
 from workbench.core.project.annotation import Note
 from workbench.core.project.project import DONT_CARE, Project
 from workbench.core.project.storage import write_json
@@ -18,6 +21,7 @@ from workbench.core.runs.inspection_areas import left_out, set_areas, with_area
 from workbench.core.runs.launch import RunLock
 from workbench.core.runs.run import Run
 from workbench.core.runs.samples import LabeledProject
+from workbench.core.suggestions import suggestion_files
 from workbench.inference.inspection_area import AreaPolygon, InspectionArea
 from workbench.inference.model_settings import ClassSettings, ModelSettings, load_settings, save_settings
 
@@ -74,6 +78,46 @@ def test_models_follow_the_area_but_not_during_a_training(project):
     lock.release()
     set_areas(project, [])
     assert load_settings(run.best / "model.json").areas == () and not project.file.inspection_areas
+
+
+@pytest.mark.parametrize("step", ["project.json", "model.json"])
+def test_a_killed_change_of_the_area_is_finished_at_the_next_opening(project, monkeypatch, step):
+    """The process dies before it writes project.json, or the model of the second run."""
+    first = run_of(project)
+    runs = [first, Run(shutil.copytree(first.root, first.root.with_name("20260102-000000-unet")))]
+
+    class Killed(BaseException):
+        pass
+
+    def killed(*_, **__) -> None:
+        raise Killed
+
+    if step == "project.json":
+        monkeypatch.setattr(project.json, "save", killed)
+    else:
+        save = model_areas.save_settings
+        monkeypatch.setattr(
+            model_areas,
+            "save_settings",
+            lambda new, path: (save if path.is_relative_to(runs[0].root) else killed)(new, path),
+        )
+    with pytest.raises(Killed):
+        set_areas(project, [LEFT])
+    monkeypatch.undo()
+    project.close()
+    with Project.open(project.root) as opened:
+        areas = tuple(opened.file.inspection_areas)
+        assert areas == (() if step == "project.json" else (LEFT,))
+        assert [load_settings(run.best / "model.json").areas for run in runs] == [areas, areas]
+        assert not (opened.root / model_areas.RECORD).exists()
+
+
+def test_labelers_of_plugins_mark_only_inside_the_area(project, monkeypatch):
+    monkeypatch.setattr(suggestion_files, "plugins", lambda *_: {"all": lambda image: {"dent": image < 200}})
+    labeler = suggestion_files.Labeler("labeler:all", project.classes, [replace(LEFT, folder="lot1")])
+    image = np.zeros((40, 60), np.uint8)
+    inside, whole = (labeler.predict(image, name=f"lot{n}/a.png") for n in (1, 2))
+    assert [region.width for found in (inside, whole) for region in found.regions] == [31, 60]
 
 
 def test_the_verb_prints_the_count_before_the_area_is_used(project, tmp_path, capsys):

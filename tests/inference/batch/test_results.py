@@ -25,7 +25,8 @@ from workbench.inference.batch.results_log import RESULTS_LOG_FILE, ResultsLogEr
 from workbench.inference.io.image_io import encode_png, read_image, write_png
 from workbench.inference.model_settings import load_settings, save_settings
 from workbench.inference.predictor import PredictionCancelled, Predictor
-from workbench.inference.verdict_rule import RegionLimit, VerdictRule, area_text
+from workbench.inference.region_table import RegionLimit
+from workbench.inference.verdict_rule import VerdictRule, area_text
 
 PATIENCE = 60
 

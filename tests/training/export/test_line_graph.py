@@ -16,7 +16,8 @@ import pytest
 from workbench.inference.inspection_area import AreaPolygon, InspectionArea
 from workbench.inference.model_settings import ClassSettings, ModelSettings
 from workbench.inference.predictor import Predictor
-from workbench.inference.verdict_rule import RegionLimit, VerdictRule
+from workbench.inference.region_table import ANY_CLASS, RegionLimit
+from workbench.inference.verdict_rule import VerdictRule
 from workbench.training import onnx_graph
 from workbench.training.encoders import ResNet
 from workbench.training.export.export_metadata import line_metadata
@@ -269,12 +270,14 @@ def test_metadata_lists_have_one_line_per_entry():
 
 
 def test_metadata_contain_the_verdict_rule():
-    """Other programs read the rule as plain values, one line per class, in every layout."""
+    """Other programs read the rule as plain values, one line per limit, in every layout."""
     assert line_metadata(SEGMENTATION, (64, 96))["verdict_rule"] == "none"
-    rule = VerdictRule("region", limits=(RegionLimit(7, area=600, probability=0.9),), bad="")
+    plain = RegionLimit(7, area=600, probability=0.9)
+    drawn = RegionLimit(ANY_CLASS, most=3, length_below=12.5, edge=40, outcome="rework")
+    rule = VerdictRule("region", limits=(plain, drawn), bad="")
     values = line_metadata(dataclasses.replace(SEGMENTATION, verdict_rule=rule, verdict_border=12), (64, 96))
     assert values["verdict_rule"] == "region" and (values["verdict_good"], values["verdict_bad"]) == ("OK", "")
-    assert values["verdict_areas_px"] == "0\n600" and values["verdict_probabilities"] == "0\n0.9"
+    assert values["verdict_limits"] == "7 0 reject area=600 probability=0.9\n0 3 rework length_below=12.5 edge=40"
     assert values["verdict_border_px"] == "12" and "verdict_rule" in values["not_included"]
     with_score = dataclasses.replace(SEGMENTATION, verdict_rule=VerdictRule("mass", 13.289), anomaly_exponent=8)
     assert facts(with_score)["verdict_unsure_score"] == ""
@@ -283,4 +286,4 @@ def test_metadata_contain_the_verdict_rule():
     found = facts(with_score)
     assert found["verdict_rule"] == "mass" and found["verdict_anomaly_score"] == "13.289"
     assert found["verdict_unsure_score"] == "2.5"
-    assert (found["anomaly_exponent"], found["border_exponent"]) == ("8", "2") and found["verdict_areas_px"] == "0\n0"
+    assert (found["anomaly_exponent"], found["border_exponent"]) == ("8", "2") and found["verdict_limits"] == ""

@@ -35,7 +35,8 @@ from workbench.core.runs.run import Run
 from workbench.inference.io.image_io import decode_image
 from workbench.inference.model_settings import MODEL_FILE, load_settings, save_settings
 from workbench.inference.predictor import Predictor
-from workbench.inference.verdict_rule import RegionLimit, VerdictRule
+from workbench.inference.region_table import ANY_CLASS, RegionLimit
+from workbench.inference.verdict_rule import VerdictRule
 from workbench.training.model_card import (
     CARD_FILE,
     README_FILE,
@@ -181,9 +182,12 @@ def test_card_states_the_verdict_rule(trained):
     assert "An image is NG if its anomaly score" in content(VerdictRule("mass", 81.5))
     assert "above 81.5 px²; otherwise it is OK" in content(VerdictRule("mass", 81.5))
     by_region = content(VerdictRule("region", limits=(RegionLimit(id, 40, 0.75),), bad=""))
-    assert "An image is the class with the greatest share" in by_region
-    row = next(line for line in by_region.splitlines() if "| 0.75 |" in line)
-    assert predictor.settings.classes[0].name in row and "| 40 |" in row
+    assert "it gets the worst: the class with the greatest share" in by_region
+    name = predictor.settings.classes[0].name
+    assert f"| 0 | {name} | of area from 40 px² or of probability from 0.75 | the class with the greatest" in by_region
+    limits = (RegionLimit(ANY_CLASS, most=3, length_below=10, edge=40, outcome="rework"),)
+    drawn = content(VerdictRule("region", limits=limits))
+    assert "| 3 | region of any class | shorter than 10 px, nearer to the edge than 40 px | rework |" in drawn
 
 
 def evaluated(run: Run, folder: Path) -> CardEvaluation:

@@ -10,11 +10,11 @@ from PySide6.QtWidgets import QPushButton
 
 from tests.session.mask_run import make_mask_project
 from tests.ui.evaluation.evaluation_windows import open_project
+from workbench.core.check.project_statistics import NAME_PATTERNS, preview_parts
 from workbench.core.project import annotation
 from workbench.core.project.project import Grouping, Project
-from workbench.core.runs.part_preview import NAME_PATTERNS, preview_parts
 from workbench.inference.io.image_io import write_png
-from workbench.ui.check.part_rule_dialog import PartRuleDialog
+from workbench.ui.check.statistics_dialog import PartRuleDialog
 
 NAMES = [f"lot{lot}/p{part}_{side}.png" for lot in (0, 1) for part in (1, 2, 3) for side in "ab"]
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
@@ -9,8 +11,8 @@ from PySide6.QtTest import QTest
 from tests.ui.evaluation.evaluation_windows import choose_rule
 from workbench.core.evaluation import operating_point
 from workbench.core.evaluation.verdict_rules import RuleChoice
-from workbench.inference.verdict_rule import RegionLimit
-from workbench.ui.evaluation.region_limits import RegionLimits
+from workbench.inference.region_table import RegionLimit
+from workbench.ui.evaluation.operating_point_panel import LimitEditor
 
 
 def test_budget_shows_results_with_limits_and_is_stored(page, verdicts, run, qtbot):
@@ -56,16 +58,39 @@ def test_ignored_border_is_evaluated_and_stored(page, verdicts, application, run
     qtbot.waitUntil(lambda: page.verdict.border.value() == 0)
 
 
-def test_rule_by_region_needs_a_limit(page, verdicts, qtbot):
+def condition(sentence, number: int, key: str, value: float) -> None:
+    """Choose a condition of a sentence as the user does."""
+    row = sentence.conditions[number]
+    row.kind.setCurrentIndex(row.kind.findData(key))
+    row.kind.activated.emit(row.kind.currentIndex())
+    row.value.setValue(value)
+
+
+def test_rule_by_region_needs_a_sentence(page, verdicts, qtbot):
     panel = page.verdict
     choose_rule(panel, "region")
     panel.bad.setCurrentIndex(panel.bad.findData(""))
     assert verdicts.choice is None and panel.rule.currentData() == "region"
-    panel.limits.rows[1][0].setValue(30)
+    panel.limits.add.click()
+    condition(panel.limits.sentences[0], 0, "area", 30)
     qtbot.waitUntil(lambda: verdicts.result is not None and verdicts.result.rule is not None)
     assert verdicts.choice == RuleChoice("region", 0.0, (RegionLimit(1, area=30),), bad="")
-    panel.limits.rows[2][1].setValue(0.95)
-    assert verdicts.choice.limits == (RegionLimit(1, area=30), RegionLimit(2, probability=0.95))
+    panel.limits.add.click()
+    sentence = panel.limits.sentences[1]
+    sentence.name.setCurrentIndex(sentence.name.findData(2))
+    condition(sentence, 0, "length_below", 12)
+    condition(sentence, 1, "edge", 4)
+    sentence.most.setValue(3)
+    sentence.outcome.setCurrentIndex(1)
+    sentence.outcome.activated.emit(1)
+    second = RegionLimit(2, most=3, length_below=12, edge=4, outcome="rework")
+    assert verdicts.choice.limits == (RegionLimit(1, area=30), second)
+    qtbot.waitUntil(lambda: verdicts.result is not None and verdicts.result.rule is not None)
+    assert panel.band.isVisibleTo(panel) and "to be reworked" in panel.band.text()
+    condition(sentence, 0, None, 0)
+    assert len(sentence.conditions) == 2 and verdicts.choice.limits[1] == replace(second, length_below=None)
+    panel.limits.sentences[0].remove.click()
+    assert verdicts.choice.limits == (replace(second, length_below=None),)
 
 
 def test_stored_rule_is_shown_when_the_run_is_opened_again(page, verdicts, application, run, qtbot):
@@ -90,15 +115,21 @@ def test_curve_shows_the_rule(page, verdicts, qtbot):
 
 
 def test_areas_are_in_square_millimeters_if_the_scale_is_known(qtbot):
-    limits = RegionLimits()
+    limits = LimitEditor()
     qtbot.addWidget(limits)
     limits.show_classes({1: "scratch", 2: "pit"}, 20.0)
     limits.show_limits((RegionLimit(1, area=500), RegionLimit(2, area=1, probability=0.5)))
-    assert limits.rows[1][0].value() == pytest.approx(200_000) and "µm²" in limits.rows[1][0].accessibleName()
-    assert limits.limits == (RegionLimit(1, area=500), RegionLimit(2, area=1, probability=0.5))
+    box = limits.sentences[0].conditions[0].value
+    assert box.value() == pytest.approx(0.2) and box.suffix() == " mm²"
+    parts = RegionLimit(2, area=1), RegionLimit(2, probability=0.5)  # one of the two suffices
+    assert limits.limits == (RegionLimit(1, area=500), *parts)
     limits.show_classes({1: "scratch"}, 200.0)
-    limits.show_limits((RegionLimit(1, area=500),))
-    assert limits.rows[1][0].value() == pytest.approx(20) and "mm²" in limits.rows[1][0].accessibleName()
+    assert limits.limits == (RegionLimit(1, area=500),)
+    assert limits.sentences[0].conditions[0].value.value() == pytest.approx(20)
+    limits.show_classes({1: "scratch"}, None)
+    exact = RegionLimit(1, most=2, length=12.3456)
+    limits.show_limits((exact,))
+    assert limits.limits == (exact,) and limits.sentences[0].conditions[0].value.suffix() == " px"
 
 
 def test_panel_is_not_wider_than_its_column(page, verdicts, qtbot):
@@ -106,10 +137,12 @@ def test_panel_is_not_wider_than_its_column(page, verdicts, qtbot):
     panel = page.verdict
     panel.show_classes({1: ("an unusually long name of a class", "#ff0000")}, 50.0)
     choose_rule(panel, "region")
-    panel.limits.rows[1][0].setValue(1.5)
+    panel.limits.add.click()
+    condition(panel.limits.sentences[0], 0, "area", 1.5)
     qtbot.waitUntil(lambda: verdicts.result is not None and verdicts.result.rule is not None)
     column = panel.parentWidget()
     view = column.parentWidget()
-    qtbot.waitUntil(lambda: panel.limits.rows[1][0].width() > 0)
+    box = panel.limits.sentences[0].conditions[0].value
+    qtbot.waitUntil(lambda: box.width() > 0)
     assert column.minimumSizeHint().width() <= view.width() and column.width() == view.width()
-    assert panel.limits.rows[1][0].width() >= 84
+    assert box.width() >= 84

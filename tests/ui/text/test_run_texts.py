@@ -7,8 +7,8 @@ import pytest
 from tests.session.stored_result import stored_result
 from workbench.core.messages import Message
 from workbench.core.runs.run import Run
-from workbench.core.runs.run_comparison import RunComparison, RunDifference
 from workbench.core.runs.run_history import HealthFinding, RunLine
+from workbench.core.runs.run_series import RunComparison, RunDifference
 from workbench.ui.text import formatting
 from workbench.ui.text.formatting import result_text, run_name, short_results
 from workbench.ui.text.run_texts import (

@@ -9,6 +9,7 @@ file and the caller continues. `offer` never waits; it drops and counts the reco
 
 from __future__ import annotations
 
+import errno
 import json
 import sqlite3
 import threading
@@ -20,6 +21,7 @@ from pathlib import Path
 
 from workbench.cli.sinks.sink_base import DeliveryFailed, Record, Sink
 from workbench.core.problems import Problem
+from workbench.inference.io.file_access import UnfitPath
 
 _FORMAT = 1
 FIRST_PAUSE, LONGEST_PAUSE = 0.5, 60.0  # seconds between attempts; doubled after every failure
@@ -227,7 +229,8 @@ class DeliveryQueue:
             except DeliveryFailed as error:
                 failure = error
             except OSError as error:
-                failure = DeliveryFailed(error.strerror or str(error) or type(error).__name__)
+                refused = isinstance(error, UnfitPath) or error.errno == errno.ENAMETOOLONG
+                failure = DeliveryFailed(error.strerror or str(error) or type(error).__name__, refused=refused)
             except Exception as error:  # a fault in one record must not block the others
                 self._log(traceback.format_exc())
                 failure = DeliveryFailed(f"unexpected error: {error}", refused=True)

@@ -139,7 +139,7 @@ def secret(file: Path | None) -> bytes:
     else:
         source = str(file)
         try:
-            text = file.read_text("utf-8")
+            text = file.read_text("utf-8-sig")
         except (OSError, UnicodeDecodeError) as error:
             raise WrongUse(
                 f"the secret in {file} cannot be read ({getattr(error, 'strerror', None) or error})"

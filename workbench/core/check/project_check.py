@@ -17,14 +17,16 @@ from typing import Literal, get_args
 import numpy as np
 
 from workbench.core import problems
-from workbench.core.images.image_files import read
+from workbench.core.images.image_files import read_with_sum
 from workbench.core.messages import Message
 from workbench.core.project import annotation
 from workbench.core.project.formats.base import is_good
 from workbench.core.project.grouping import check_pattern, near_duplicates
+from workbench.core.project.label_transaction import SaveRecords
 from workbench.core.project.plausibility import Plausibility
 from workbench.core.project.project import BACKGROUND, DONT_CARE, NOT_LABELED, Project
-from workbench.core.runs.dataset import Dataset, LabelKind, collect
+from workbench.core.project.sources import walk
+from workbench.core.runs.dataset import Dataset, LabelKind, ReadLabels, collect
 from workbench.inference.io.file_access import open_regular
 from workbench.inference.io.opencv import cv2
 from workbench.inference.text_safety import csv_table, natural_key
@@ -171,24 +173,36 @@ def _small_components(plane: np.ndarray, connectivity: int) -> Iterator[tuple[np
         yield labels[y : y + h, x : x + w] == number, (x, y)
 
 
-def check_image(project: Project, key: str, plausibility: Plausibility) -> tuple[set[int], list[Finding]]:
-    """Return the class ids painted on an image, and its findings. Decodes the image and counts it in `plausibility`."""
+def check_image(
+    project: Project,
+    key: str,
+    plausibility: Plausibility,
+    labels: ReadLabels,
+    saves: SaveRecords,
+    sums: dict[str, str],
+) -> tuple[set[int], list[Finding]]:
+    """Return the class ids painted on an image, and its findings.
+
+    Decodes the image, counts it in `plausibility`, and adds its label to `labels` and its checksum to `sums`. saves:
+    see `annotation.load_note`.
+    """
     try:
-        image = read(project.image_path(key))
+        image, sums[key] = read_with_sum(project.image_path(key))
     except problems.ImageBroken as problem:
         return set(), [Finding("broken_picture", key, problem.fields["why"], key)]
     size, channels = (image.shape[1], image.shape[0]), 1 if image.ndim == 2 else image.shape[2]
     plausibility.add_image(key, image)
     del image
     findings: list[Finding] = []
-    note = annotation.Note()
+    note, note_read = annotation.Note(), False
     try:
-        note = annotation.load_note(project, key)
+        note, note_read = annotation.load_note(project, key, saves), True
     except problems.NoteBroken as problem:
         findings.append(Finding("broken_note", key, problem.fields["why"], key))
     findings += _folder_name(project, key, note)
     try:
-        mask = annotation.load_mask(project, key, size)
+        data = annotation.mask_content(project, key)
+        mask = None if data is None else annotation.load_mask(project, key, size, data=data)
     except problems.MaskBroken as problem:
         return set(), [*findings, Finding("broken_mask", key, problem.fields["why"], key)]
     except problems.MaskWrongSize as problem:
@@ -198,12 +212,17 @@ def check_image(project: Project, key: str, plausibility: Plausibility) -> tuple
         detail = Message("check.unknown_ids", ids=problem.fields["ids"])
         return set(), [*findings, Finding("unknown_ids", key, detail, key)]
     if mask is None:
+        if note_read:
+            labels.add(project, key, note, size, None, None)
         return set(), findings
     ids = {id for id in annotation.ids_in(mask) if 0 < id < DONT_CARE}
     names = {info.id: info.name for info in project.classes}
     if ids or note.status == "done":
         plausibility.add_mask(key, mask, names, channels)
-    return ids, [*findings, *_verdict_mistakes(key, note, ids), *_tiny_parts(key, mask, names)]
+    findings += [*_verdict_mistakes(key, note, ids), *_tiny_parts(key, mask, names)]
+    if note_read:
+        labels.add(project, key, note, size, mask, data)
+    return ids, findings
 
 
 def _verdict_mistakes(key: str, note: annotation.Note, ids: set[int]) -> Iterator[Finding]:
@@ -258,16 +277,14 @@ def check(
         detail = Message("check.unreadable_folder", why=fault.fields["why"])
         findings.append(Finding("unreadable_folder", fault.fields["path"], detail))
     painted: set[int] = set()
-    usable: list[str] = []
-    plausibility = Plausibility()
+    plausibility, labels, saves = Plausibility(), ReadLabels(keys), SaveRecords(project.root)
+    sums: dict[str, str] = {}  # of the files of images that can be read
     for number, key in enumerate(keys, 1):
         if stopped():
             return findings
-        ids, found = check_image(project, key, plausibility)
+        ids, found = check_image(project, key, plausibility, labels, saves, sums)
         painted |= ids
         findings += found
-        if not any(finding.kind == "broken_picture" for finding in found):
-            usable.append(key)
         if progress is not None:
             progress(number, len(keys))
     unreadable = tuple(fault.fields["prefix"] for fault in faults)
@@ -277,9 +294,9 @@ def check(
         Finding(concern.kind, concern.class_name or concern.image, concern.text, concern.image, name=concern.class_name)
         for concern in plausibility.concerns()
     ]
-    splits = _splits(project)
+    splits = _splits(project, labels)
     if not stopped():
-        findings += _duplicates(project, usable, splits)
+        findings += _duplicates(project, sums, splits)
     if not stopped():
         findings += _leaks(project, splits)
     order = {kind: place for place, kind in enumerate(KINDS)}
@@ -301,11 +318,10 @@ def _orphan_files(project: Project, keys: set[str], unreadable: tuple[str, ...])
     findings: list[Finding] = []
     missing = (*unreadable, *(source.prefix for source in project.missing_sources()))  # reported as such
     for folder, suffix in (("masks", ".png"), ("notes", ".json")):
-        root = project.root / folder
-        for path in sorted(root.rglob("*" + suffix), key=natural_key):
-            relative = path.relative_to(root).as_posix()
+        found = (relative for relative, _ in walk(project.root / folder) if relative.endswith(suffix))
+        for relative in sorted(found, key=natural_key):
             key = relative[: -len(suffix)]
-            if path.name.startswith(".") or key in keys or (missing and key.startswith(missing)):
+            if key in keys or (missing and key.startswith(missing)):
                 continue
             kind: Kind = "stray_mask" if folder == "masks" else "stray_note"
             findings.append(Finding(kind, f"{folder}/{relative}", Message("check.stray")))
@@ -342,26 +358,25 @@ def _grouping(project: Project, keys: list[str]) -> list[Finding]:
     return []
 
 
-def _splits(project: Project) -> list[Dataset]:
+def _splits(project: Project, labels: ReadLabels) -> list[Dataset]:
     """Return the split of the labeled images for each model that can currently be trained."""
     found = []
     for model in get_args(LabelKind):
         try:
-            found.append(collect(project, model))
+            found.append(collect(project, model, labels=labels))
         except problems.Problem:
             continue
     return found
 
 
-def _duplicates(project: Project, keys: list[str], splits: list[Dataset]) -> list[Finding]:
-    """Return files with identical bytes. The detail states if they are on different sides of a split, also a leak."""
-    by_size: dict[int, list[str]] = defaultdict(list)
-    for key in keys:
-        by_size[project.image_path(key).stat().st_size].append(key)
+def _duplicates(project: Project, sums: dict[str, str], splits: list[Dataset]) -> list[Finding]:
+    """Return files with identical bytes, by their checksums.
+
+    The detail states if they are on different sides of a split, also a leak.
+    """
     by_hash: dict[str, list[str]] = defaultdict(list)
-    for members in by_size.values():
-        for key in members if len(members) > 1 else ():
-            by_hash[_hash(project.image_path(key))].append(key)
+    for key, checksum in sums.items():
+        by_hash[checksum].append(key)
     sides = [{item.key: item.split for item in dataset.items} for dataset in splits]
     findings = []
     for members in by_hash.values():

@@ -1,9 +1,12 @@
-"""Statistics of a project: images, labels, regions and their sizes, by class, verdict, status and split."""
+"""Statistics of a project: images, labels, regions and their sizes, by class, verdict, status and split.
+
+Also a preview of the parts and of the data split under a grouping rule, without a change of the project.
+"""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any, get_args
 
@@ -12,9 +15,16 @@ import numpy as np
 from workbench.core import problems
 from workbench.core.images.image_files import image_size
 from workbench.core.project import annotation, label_transaction
-from workbench.core.project.project import DONT_CARE, NOT_LABELED, Project
-from workbench.core.runs.dataset import Item, LabelKind, Labels, collect, segmentation_item, verdict_item
-from workbench.core.runs.held_out import SPLITS
+from workbench.core.project.grouping import group, groups_by_name
+from workbench.core.project.project import DONT_CARE, NOT_LABELED, Grouping, Project
+from workbench.core.runs.dataset import (
+    Dataset,
+    LabelKind,
+    ReadLabels,
+    add_items,
+    collect,
+)
+from workbench.core.runs.held_out import SPLITS, split_by_part
 from workbench.inference.components import measure
 from workbench.inference.io.opencv import cv2
 from workbench.inference.text_safety import REGION_DEFINITIONS, csv_metadata, csv_table
@@ -106,7 +116,7 @@ def project_statistics(
     verdicts = Counter(dict.fromkeys(project.file.verdicts, 0))
     sizes: Counter[tuple[int, int]] = Counter()
     saves = label_transaction.SaveRecords(project.root)
-    labels: dict[str, dict[str, tuple[annotation.Note, Item | None]]] = {model: {} for model in get_args(LabelKind)}
+    labels = ReadLabels(keys)
     for number, key in enumerate(keys, 1):
         if stopped():
             break
@@ -121,12 +131,9 @@ def project_statistics(
             sizes[size] += 1
             statuses[note.status] += 1
             verdicts[note.verdict or ""] += 1
-            labels["unet"][key] = note, None
-            labels["resnet"][key] = note, verdict_item(key, note, size)
-            if mask is not None and data is not None:
+            if mask is not None:
                 _add_mask(result, by_id, key, mask)
-                mask = annotation.ignore_outside(project, key, mask)
-                labels["unet"][key] = note, segmentation_item(key, note, mask, data)
+            labels.add(project, key, note, size, mask, data)
         if progress is not None:
             progress(number, len(keys))
     result.statuses, result.verdicts = dict(statuses), dict(verdicts)
@@ -159,12 +166,12 @@ def _add_mask(result: ProjectStatistics, by_id: dict[int, ClassStatistics], key:
 
 
 def _add_splits(
-    project: Project, result: ProjectStatistics, by_id: dict[int, ClassStatistics], labels: Mapping[str, Labels]
+    project: Project, result: ProjectStatistics, by_id: dict[int, ClassStatistics], labels: ReadLabels
 ) -> None:
     """Add the splits of the next training of each model that can currently be trained."""
     for model in get_args(LabelKind):
         try:
-            dataset = collect(project, model, labels=labels[model])
+            dataset = collect(project, model, labels=labels)
         except problems.Problem:
             continue
         result.splits[model] = {split: len(dataset.of(split)) for split in SPLITS}
@@ -287,3 +294,58 @@ def _metric(measure: str, um_per_pixel: float) -> tuple[str, float]:
 
 def _digits(value: float | None, factor: float = 1.0) -> str:
     return "" if value is None else f"{value * factor:.6g}"
+
+
+# --- parts and data split -------------------------------------------------------------------------
+
+
+# Patterns of names whose images show one part: the name up to the last or first separator, or to the last number.
+NAME_PATTERNS = {
+    "last_separator": r"^(.*)[_-][^_\-/]*$",
+    "first_separator": r"^((?:.*/)?[^/_\-]+)[_-]",
+    "last_number": r"^(.*[^\d])\d+[^\d/]*$",
+}
+
+
+@dataclass
+class PreviewedPart:
+    """Part with the keys of its images and their number by split, empty without labels."""
+
+    name: str
+    keys: list[str] = field(default_factory=list)
+    splits: Counter[str] = field(default_factory=Counter)
+
+
+@dataclass
+class PartPreview:
+    """Parts, the largest first, and numbers of images by split. labeled: they are those of the labeled images."""
+
+    parts: list[PreviewedPart]
+    splits: Counter[str]
+    labeled: bool
+
+    @property
+    def images(self) -> int:
+        return sum(len(part.keys) for part in self.parts)
+
+
+def preview_parts(project: Project, rule: Grouping) -> PartPreview:
+    """Return the parts of the labeled images, or of all while none is labeled, and the split of the next UNet training.
+
+    Reads images: not for the GUI thread. Raises BadGrouping for an unusable pattern.
+    """
+    dataset = Dataset(model="unet")
+    notes = add_items(dataset, project, keys := project.images())
+    parts: dict[str, PreviewedPart] = {}
+    if dataset.items:
+        group(project, dataset.items, notes, rule)
+        split_by_part(project, dataset.items, notes, set())
+        for item in dataset.items:
+            part = parts.setdefault(item.part, PreviewedPart(item.part))
+            part.keys.append(item.key)
+            part.splits[item.split] += 1
+    else:
+        for key, name in groups_by_name(keys, rule, {}).items():
+            parts.setdefault(name, PreviewedPart(name)).keys.append(key)
+    ordered = sorted(parts.values(), key=lambda part: (-len(part.keys), part.name))
+    return PartPreview(ordered, Counter(item.split for item in dataset.items), bool(dataset.items))

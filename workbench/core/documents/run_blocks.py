@@ -26,6 +26,7 @@ from workbench.core.runs.events import Finished
 from workbench.core.runs.held_out import SPLITS
 from workbench.core.runs.run import Run
 from workbench.inference.model_settings import UNSURE, ModelSettings
+from workbench.inference.region_table import ANY_CLASS, CONDITIONS, REJECT, size_text
 
 _SCOPES = {"any": "card.scope_any", "mean": "card.scope_mean"}
 FEW = 10  # labeled images per class or verdict below which training and metrics are unreliable
@@ -229,12 +230,23 @@ def _verdict_rule(settings: ModelSettings) -> Iterator[Block]:
         yield Paragraph(Message("card.rule_unsure", n=f"{rule.unsure:g}", name=UNSURE))
     if rule.kind == "mass":
         return
-    names = {entry.id: entry.name for entry in settings.classes}
-    head = [Message("card.class"), Message("card.rule_area"), Message("card.rule_probability")]
-    rows = [
-        [names[limit.class_id], *("" if value is None else f"{value:g}" for value in (limit.area, limit.probability))]
-        for limit in rule.limits
+    names = {entry.id: entry.name for entry in settings.classes} | {ANY_CLASS: Message("limit.any_class")}
+    head = [
+        Message("card.rule_most"),
+        Message("card.class"),
+        Message("card.rule_conditions"),
+        Message("card.rule_outcome"),
     ]
+    rows = []
+    for limit in rule.limits:
+        texts = {
+            key: Message(f"limit.{key}", size=size_text(value, CONDITIONS[key][1], settings.um_per_pixel))
+            for key, value in limit.conditions.items()
+        }
+        if {"area", "probability"} <= texts.keys():
+            texts["area"] = Message("limit.one_of", one=texts["area"], other=texts.pop("probability"))
+        outcome = bad if limit.outcome == REJECT else Message(f"limit.{limit.outcome}")
+        rows.append([str(limit.most), names[limit.class_id], join("list.comma", list(texts.values())), outcome])
     yield Table(head, rows)
 
 

@@ -39,7 +39,7 @@ def image_confusion(images: EvaluatedImages, rule: RuleEvaluation | None) -> Ima
     for number, image in enumerate(images.evaluations):
         defective = not image.counts.is_good
         if rule is not None:
-            verdict = BAD if rule.rejected[number] else UNSURE if rule.unsure[number] else GOOD
+            verdict = {None: GOOD, UNSURE: UNSURE}.get(rule.outcomes[number], BAD)
         else:
             passed, _ = METRICS["missed_images"].sums(image.counts, ANY)
             alarmed, _ = METRICS["false_alarm_images"].sums(image.counts, ANY)

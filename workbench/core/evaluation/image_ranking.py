@@ -12,7 +12,7 @@ from workbench.core.evaluation.confidence import Z
 from workbench.core.evaluation.intervals import MIN_PARTS, Interval, limits, share_interval, sum_by_part
 from workbench.core.evaluation.stored_predictions import ANY, ImageEvaluation, StoredPrediction
 from workbench.core.messages import Message
-from workbench.inference.verdict_rule import RegionTable
+from workbench.inference.region_table import RegionTable
 
 FALSE_SHARES = (0.01, 0.05, 0.10)  # shares of rejected good images at which the recall is reported
 

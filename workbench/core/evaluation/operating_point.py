@@ -10,7 +10,7 @@ from __future__ import annotations
 import dataclasses
 import time
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
@@ -117,7 +117,7 @@ def store(run: Run, point: OperatingPoint, *, chosen_on: Sequence[str], rule: Ch
         "when": time.strftime("%Y-%m-%dT%H:%M:%S"),
     }
     if rule is not None:
-        rule_document = {"rule": dataclasses.asdict(rule.rule), "choice": rule.choice.to_json()}
+        rule_document = {"rule": rule.rule.to_json(), "choice": rule.choice.to_json()}
         document["verdict_rule"] = {**rule_document, "chosen_on": list(rule.chosen_on)}
     # Save the previous point before the change, so that nothing is lost if the second write fails.
     changed = point != trained or rule is not None
@@ -216,5 +216,5 @@ def summary(settings: ModelSettings, chosen: OperatingPointOrigin) -> dict[str, 
         "thresholds": dict(zip(names, settings.thresholds, strict=True)),
         "min_area": dict(zip(names, settings.min_area, strict=True)),
         "verdict_border": settings.verdict_border,
-        "verdict_rule": None if settings.verdict_rule is None else asdict(settings.verdict_rule),
+        "verdict_rule": None if settings.verdict_rule is None else settings.verdict_rule.to_json(),
     }

@@ -27,7 +27,8 @@ from workbench.core.project.grouping import groups_by_name
 from workbench.core.project.image_row import ImageRow
 from workbench.core.project.project import Project
 from workbench.inference.model_settings import UNSURE
-from workbench.inference.verdict_rule import is_unsure, rejects
+from workbench.inference.region_table import REJECT, REWORK
+from workbench.inference.verdict_rule import outcome_of
 
 Error = Literal["missed", "alarms"]
 BOUNDS: Mapping[Error, float] = {"missed": 1.0, "alarms": 2.0}  # %, unless the user wants others
@@ -191,8 +192,8 @@ def _mask_errors(evaluation: MaskEvaluation) -> list[tuple[float, ...]]:
         missed, _ = METRICS["missed_images"].sums(counts, ANY)
         alarm, _ = METRICS["false_alarm_images"].sums(counts, ANY)
         if rule is not None:
-            alarm = rejects(rule, image.regions)
-            missed = not alarm and not is_unsure(rule, image.regions)
+            outcome = outcome_of(rule, image.regions)
+            alarm, missed = outcome in (REJECT, REWORK), outcome is None
         good = counts.is_good
         sums.append((missed and not good, not good, alarm and good, good))
     return sums

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from typing import Any
 
 from workbench.core.evaluation import figure_texts, operating_point, verdict_rules
 from workbench.core.evaluation.confidence import MIN_OBSERVATIONS
@@ -22,7 +23,7 @@ from workbench.core.project.project import Project
 from workbench.core.runs.dataset import Dataset
 from workbench.core.runs.model_lookup import as_problems
 from workbench.core.runs.run import Run
-from workbench.inference.verdict_rule import RegionLimit
+from workbench.inference.region_table import ANY_CLASS, ANY_NAME, RegionLimit
 
 SPLITS = ("val", "test", "val+test", "all")
 
@@ -75,9 +76,11 @@ def measure(run: Run, split: str | None = None, progress: Callable[[int, int], N
 
 
 def choose_rule(
-    measured: SplitEvaluation, by: str, value: float, limits: Mapping[str, Mapping[str, float]], names: tuple[str, str]
+    measured: SplitEvaluation, by: str, value: float, limits: Mapping[str, Any], names: tuple[str, str]
 ) -> tuple[ChosenRule, RuleEvaluation]:
-    """Choose a verdict rule on measured images. by, value, names: as of `RuleChoice`. limits: by name of the class.
+    """Choose a verdict rule on measured images. by, value, names: as of `RuleChoice`.
+
+    limits: as of `RegionLimit`, by name of the class, "any" for all; a list of them for a class with several.
 
     Raises BadSettings.
     """
@@ -85,7 +88,12 @@ def choose_rule(
         raise BadSettings(key="rule", value=by, why=Message("compare.other_kind"))
     images, ids = measured.images.images, {entry.name: entry.id for entry in measured.settings.classes}
     try:
-        each = tuple(RegionLimit(ids[name], **limit) for name, limit in limits.items())  # pyright: ignore
+        listed = [
+            (name, limit)
+            for name, value in limits.items()
+            for limit in ([value] if isinstance(value, Mapping) else value)
+        ]
+        each = tuple(RegionLimit((ids | {ANY_NAME: ANY_CLASS})[name], **limit) for name, limit in listed)
         choice = RuleChoice(by, value, each, *names)  # pyright: ignore[reportArgumentType]
     except (ValueError, KeyError, TypeError) as error:
         raise BadSettings(key="rule", value=by, why=str(error)) from error

@@ -15,10 +15,11 @@ import numpy as np
 from workbench.core.geometry.drawing import Rect
 from workbench.core.project.project import MAX_CLASS_ID
 from workbench.inference.components import measure
+from workbench.inference.inspection_area import depth_of
 from workbench.inference.io.opencv import cv2
 from workbench.inference.model_settings import ModelSettings
+from workbench.inference.region_table import RegionTable
 from workbench.inference.regions import drop_small_in_place
-from workbench.inference.verdict_rule import RegionTable
 
 ANY = 0  # any class, in place of a class id
 BOUNDARY = 2  # pixels: width of the edge of a region in the boundary IoU
@@ -351,8 +352,14 @@ def _verdict_table(
     border, exponent = settings.verdict_border, settings.anomaly_exponent
     right, bottom = prediction.width - border - patch.left, prediction.height - border - patch.top
     inside = (border - patch.left, border - patch.top, right, bottom)
-    measured = {id: measure(mask, id, patch.highest, exponent=exponent, inside=inside) for id in ids}
-    return RegionTable.of(measured, (patch.left, patch.top), border_exponent=settings.border_exponent)
+    shape = prediction.height, prediction.width
+    place = {
+        "offset": (patch.left, patch.top),
+        "shape": shape,
+        "depth": depth_of(settings.areas, prediction.key, shape),
+    }
+    measured = {id: measure(mask, id, patch.highest, exponent=exponent, inside=inside, with_runs=True) for id in ids}
+    return RegionTable.of(measured, border_exponent=settings.border_exponent, **place)
 
 
 def _split(

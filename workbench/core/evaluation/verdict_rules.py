@@ -24,7 +24,8 @@ import numpy as np
 from workbench.core.evaluation.confidence import upper_limit
 from workbench.core.evaluation.image_ranking import GroupedProportion, ScoredImage
 from workbench.core.messages import Message
-from workbench.inference.verdict_rule import BAD, GOOD, RegionLimit, VerdictRule, is_unsure, rejects, round_mass
+from workbench.inference.region_table import REJECT, REWORK, UNSURE, RegionLimit, round_mass
+from workbench.inference.verdict_rule import BAD, GOOD, VerdictRule, outcome_of
 
 MIN_CROSS_FIT = 60  # images from which a rule is evaluated by cross-fitting
 BUDGET = 5.0  # false alarms in 100 good images, unless the user chooses another budget
@@ -82,13 +83,14 @@ class RuleChoice:
         return cls(by, rule.mass, rule.limits, rule.good, rule.bad, rule.unsure)
 
     def to_json(self) -> dict[str, Any]:
-        return dataclasses.asdict(self)
+        values = {entry.name: getattr(self, entry.name) for entry in dataclasses.fields(self)}
+        return {**values, "limits": [limit.to_json() for limit in self.limits]}
 
     @classmethod
     def from_json(cls, content: Any) -> RuleChoice:
         """Return a request from decoded JSON. Raises ValueError."""
         try:
-            return cls(**{**content, "limits": tuple(RegionLimit(**limit) for limit in content["limits"])})
+            return cls(**{**content, "limits": tuple(map(RegionLimit.from_json, content["limits"]))})
         except (TypeError, KeyError) as error:
             raise ValueError(f"it is no choice of a rule: {error}") from None
 
@@ -183,8 +185,8 @@ def _above(scores: np.ndarray, score: float) -> float:
 class RuleEvaluation:
     """Result of a rule on labeled images.
 
-    caught: rejected defective images. missed: defective images that are neither rejected nor unsure. false: rejected
-    good images. good_parts: number of parts with good images.
+    caught: rejected defective images, also those to be reworked. missed: defective images that are neither rejected nor
+    unsure. false: rejected good images. good_parts: number of parts with good images.
     false_limit: 95 % upper limit of the share of good images of new parts that are rejected, from `good_parts`;
     least_limit: the least one that so many parts can show, without any false alarm.
     """
@@ -197,12 +199,16 @@ class RuleEvaluation:
     good_parts: int
     false_limit: float
     least_limit: float
-    rejected: tuple[bool, ...]  # per image
-    unsure: tuple[bool, ...]  # per image
+    outcomes: tuple[str | None, ...]  # per image, see `outcome_of`
+
+    @property
+    def rejected(self) -> tuple[bool, ...]:
+        """True for each image that is rejected, or to be reworked."""
+        return tuple(outcome in (REJECT, REWORK) for outcome in self.outcomes)
 
     def to_json(self) -> dict[str, Any]:
         return {
-            "rule": dataclasses.asdict(self.rule),
+            "rule": self.rule.to_json(),
             "method": self.method,
             "caught": self.caught.hits,
             "defective": self.caught.total,
@@ -217,7 +223,8 @@ class RuleEvaluation:
             "false_alarm_limit": self.false_limit,
             "good_parts": self.good_parts,
             "least_limit": self.least_limit,
-            **({} if self.rule.unsure is None else {"missed": self.missed.hits, "unsure": sum(self.unsure)}),
+            **({"missed": self.missed.hits} if UNSURE in self.rule.others else {}),
+            **{name: self.outcomes.count(name) for name in self.rule.others},
         }
 
 
@@ -240,10 +247,8 @@ def evaluate_rule(
         if all(any(image.defective == kind for image in rest) for rest in others.values() for kind in (False, True)):
             chosen = {place: choose_rule(choice, rest) for place, rest in others.items()}
             rules, method = [chosen[place] for place in places], apart
-    rejected, unsure = (
-        [test(own, image.regions) for own, image in zip(rules, images)] for test in (rejects, is_unsure)
-    )
-    passed = [not bad and not left for bad, left in zip(rejected, unsure)]
+    outcomes = tuple(outcome_of(own, image.regions) for own, image in zip(rules, images))
+    rejected, passed = ([outcome in kinds for outcome in outcomes] for kinds in ((REJECT, REWORK), (None,)))
     caught, missed = (_share(images, hits, True) for hits in (rejected, passed))
     false = _share(images, rejected, False)
     parts = _good_parts(images)
@@ -253,8 +258,7 @@ def evaluate_rule(
             alarmed[image.group].append(hit)
     hits = int(np.ceil(sum(np.mean(values) for values in alarmed.values()) - 1e-9))
     limits = upper_limit(hits, parts), upper_limit(0, parts)
-    verdicts = {"rejected": tuple(rejected), "unsure": tuple(unsure)}
-    return RuleEvaluation(used, method, caught, missed, false, parts, *limits, **verdicts)
+    return RuleEvaluation(used, method, caught, missed, false, parts, *limits, outcomes)
 
 
 def unsure_without_missed(images: Sequence[ScoredImage]) -> float | None:

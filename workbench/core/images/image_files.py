@@ -5,6 +5,7 @@ Image files of kinds that are not read, and the programs that convert them.
 
 from __future__ import annotations
 
+import hashlib
 import shutil
 from collections import Counter
 from collections.abc import Iterable
@@ -20,7 +21,9 @@ from workbench.inference.io.file_access import open_file, replacing
 from workbench.inference.io.image_io import (
     IMAGE_SUFFIXES,
     ReadError,
+    decode_image,
     encode_png,
+    load_file,
     read_header,
     read_image,
     read_page,
@@ -75,6 +78,15 @@ def read(path: Path) -> np.ndarray:
     """Return pixels (H, W) or (H, W, 3) RGB; uint8, uint16 or float32; EXIF applied. Raises ImageBroken."""
     try:
         return read_image(path)
+    except ReadError as error:
+        raise ImageBroken(path=str(path), why=error.why) from error
+
+
+def read_with_sum(path: Path) -> tuple[np.ndarray, str]:
+    """Return the pixels as `read` does, and the SHA-256 of the file, which is opened once. Raises ImageBroken."""
+    try:
+        data = load_file(path)
+        return decode_image(data, path), hashlib.sha256(data.data).hexdigest()
     except ReadError as error:
         raise ImageBroken(path=str(path), why=error.why) from error
 

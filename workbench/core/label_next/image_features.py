@@ -21,13 +21,15 @@ from workbench.core.geometry.drawing import Rect
 from workbench.core.images import image_files
 from workbench.core.label_next.label_issues import (
     MAX_ISSUES,
+    MAX_REGIONS,
     LabelIssue,
+    RegionCertainty,
     find_issues,
     issue_from_json,
     issue_to_json,
+    region_certainties,
     worst_first,
 )
-from workbench.core.label_next.uncertainty import MAX_REGIONS, RegionCertainty, region_certainties
 from workbench.core.problems import Problem
 from workbench.core.project import annotation
 from workbench.core.project.project import Project

@@ -19,13 +19,14 @@ from typing import Any
 import numpy as np
 
 from workbench.core.label_next.image_features import saliency_match
-from workbench.core.label_next.label_issues import LabelIssue, worst_first
-from workbench.core.label_next.uncertainty import (
+from workbench.core.label_next.label_issues import (
     CERTAIN,
+    LabelIssue,
     RegionCertainty,
     certain_share,
     image_uncertainty,
     uncertain_regions,
+    worst_first,
 )
 from workbench.core.messages import Message
 

@@ -5,6 +5,7 @@ Labels of a project as they are compared with those of another project: mask, no
 
 from __future__ import annotations
 
+import codecs
 import errno
 import getpass
 import io
@@ -146,7 +147,7 @@ def load_note(project: Project, key: str, saves: label_transaction.SaveRecords |
     except OSError as error:
         raise problems.NoteBroken(path=str(path), why=_why(error)) from error
     try:
-        note = Note.model_validate_json(data)
+        note = Note.model_validate_json(data.removeprefix(codecs.BOM_UTF8))  # written by an editor
         stored_format, invalid = note.format, None
     except ValueError as error:  # JSON errors, encoding errors and pydantic's ValidationError
         stored_format, invalid = _format_of(data), error

@@ -150,12 +150,17 @@ def finish(root: Path, key: str, files: KnownFiles | None = None) -> None:
     _remove(record_path)
 
 
-def recover(root: Path) -> None:
-    """Finish all unfinished saves of a project that is opened for writing; one that cannot be written stays."""
-    for path in records(root):
+def recover(root: Path) -> list[Path]:
+    """Finish all unfinished saves of a project that is opened for writing; one that cannot be written stays.
+
+    Return the records that were found.
+    """
+    found = records(root)
+    for path in found:
         with contextlib.suppress(Problem):
             if (record := _Record.load(path)) is not None:
                 finish(root, record.key)
+    return found
 
 
 def records(root: Path) -> list[Path]:

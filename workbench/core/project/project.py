@@ -17,7 +17,7 @@ from pathlib import Path, PurePosixPath
 from workbench.core import problems
 from workbench.core.messages import Message
 from workbench.core.problems import FolderMissing, NotInProject, SourceMismatch
-from workbench.core.project import label_transaction
+from workbench.core.project import label_transaction, model_areas
 from workbench.core.project.project_folder import FolderKind, ProjectFolder, ProjectIdentity, ProjectLock
 from workbench.core.project.project_json import (
     BACKGROUND,
@@ -150,7 +150,8 @@ class Project:
             except problems.Problem:
                 project.close()
                 raise
-            label_transaction.recover(root)
+            if (root / model_areas.RECORD) in label_transaction.recover(root):
+                model_areas.recover(root, project.file.inspection_areas)
         return project
 
     @classmethod

@@ -107,8 +107,36 @@ class Dataset(MessageModel):
 Labels = Mapping[str, tuple[annotation.Note, Item | None]]  # notes and items by key, of images that were read already
 
 
+class ReadLabels:
+    """Labels that a pass over the images of a project has read, so that `collect` neither lists nor reads them again.
+
+    keys: all images of the project.
+    """
+
+    def __init__(self, keys: list[str]) -> None:
+        self.keys = keys
+        self.by_model: dict[LabelKind, dict[str, tuple[annotation.Note, Item | None]]]
+        self.by_model = {"unet": {}, "resnet": {}}
+
+    def add(
+        self,
+        project: Project,
+        key: str,
+        note: annotation.Note,
+        size: tuple[int, int],
+        mask: np.ndarray | None,
+        data: bytes | None,
+    ) -> None:
+        """Add an image. size: (width, height). mask: uint8 (H, W), changed by this call, from `data`, its file."""
+        item = None
+        if mask is not None and data is not None:
+            item = segmentation_item(key, note, annotation.ignore_outside(project, key, mask), data)
+        self.by_model["unet"][key] = note, item
+        self.by_model["resnet"][key] = note, verdict_item(key, note, size)
+
+
 def collect(
-    project: Project, model: LabelKind, trained_keys: Collection[str] = (), labels: Labels | None = None
+    project: Project, model: LabelKind, trained_keys: Collection[str] = (), labels: ReadLabels | None = None
 ) -> Dataset:
     """Collect the images labeled for `model` and split them. Broken images are listed with the reason and skipped.
 
@@ -117,12 +145,12 @@ def collect(
     trained_keys: keys of images that the initial network was trained on. They and their groups are not held out.
     Raises NoImages, NoLabels, TooFewLabels, OnlyBackground (UNet), NoVerdicts (ResNet).
     """
-    keys = project.images()
+    keys = project.images() if labels is None else labels.keys
     if not keys:
         raise problems.NoImages()
     areas = project.file.inspection_areas
     dataset = Dataset(model=model, classes=project.classes if model == "unet" else [], inspection_areas=areas)
-    notes = add_items(dataset, project, keys, labels or {})
+    notes = add_items(dataset, project, keys, labels.by_model[model] if labels else {})
     if model == "resnet":
         found = Counter(item.verdict for item in dataset.items)
         _leave_out_lone_verdicts(dataset, found)

@@ -3,21 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 
 from workbench.core.json_files import load_object
 from workbench.core.messages import Message
-from workbench.core.problems import AreaUnusable, CannotWrite, Problem, RunBroken, RunUnusable
-from workbench.core.project import annotation
+from workbench.core.problems import AreaUnusable, Problem, RunUnusable
+from workbench.core.project import annotation, model_areas
 from workbench.core.project.project import MAX_CLASS_ID, Project
 from workbench.core.runs.launch import is_training
 from workbench.core.runs.run import list_runs
 from workbench.inference.inspection_area import InspectionArea, area_of
 from workbench.inference.io.opencv import cv2
-from workbench.inference.model_settings import MODEL_FILE, SettingsError, load_settings, save_settings
 
 
 @dataclass(frozen=True)
@@ -64,23 +63,15 @@ def set_areas(project: Project, areas: Sequence[InspectionArea]) -> None:
 
     Raises RunUnusable while a model is trained, RunBroken, CannotWrite, ProjectReadOnly.
     """
-    runs = list_runs(project.root)
-    for run in runs:
+    for run in list_runs(project.root):
         if is_training(run.root):
             raise RunUnusable(name=run.name, why=Message("text.still_training"))
     project.refresh()
+    project.need_write("project.json")
+    model_areas.announce(project.root)
     project.file.inspection_areas = list(areas)
     project.save()
-    for run in runs:
-        path = run.best / MODEL_FILE
-        if not path.exists():
-            continue
-        try:
-            save_settings(replace(load_settings(path), areas=tuple(areas)), path)
-        except SettingsError as error:
-            raise RunBroken(path=str(path), why=str(error)) from error
-        except OSError as error:
-            raise CannotWrite.of(path, error) from error
+    model_areas.follow(project.root, areas)
 
 
 def with_area(areas: Sequence[InspectionArea], area: InspectionArea | None, folder: str) -> tuple[InspectionArea, ...]:

@@ -36,6 +36,7 @@ from workbench.core.suggestions.suggestions import (
     suggestion_of_region,
 )
 from workbench.inference.batch.results_log import model_fingerprint
+from workbench.inference.inspection_area import InspectionArea, area_of
 from workbench.inference.io.image_io import ReadError
 from workbench.inference.io.opencv import cv2
 from workbench.inference.model_settings import ClassSettings, ModelSettings
@@ -47,19 +48,19 @@ _MOST = 2000  # regions of an image
 
 
 class Labeler:
-    """Labeler that suggests regions of the classes of a project, as a model does. name: "labeler:NAME".
+    """Labeler that suggests regions of the classes of a project, in its inspection areas, as a model does.
 
-    Raises UnknownModel.
+    name: "labeler:NAME". Raises UnknownModel.
     """
 
-    def __init__(self, name: str, classes: Sequence[ClassInfo]) -> None:
+    def __init__(self, name: str, classes: Sequence[ClassInfo], areas: Sequence[InspectionArea]) -> None:
         found = plugins("workbench.labelers", callable).get(name.removeprefix(PREFIX))
         if found is None:
             raise UnknownModel(path=name)
         self._label: Callable[[np.ndarray], Mapping[str, np.ndarray]] = found
         own = tuple(ClassSettings(info.id, info.name, info.color) for info in classes)
         limits = {"thresholds": (0.5,) * len(own), "min_area": (0,) * len(own)}
-        self.settings = ModelSettings(task="segmentation", name=name, classes=own, **limits)
+        self.settings = ModelSettings(task="segmentation", name=name, classes=own, areas=tuple(areas), **limits)
 
     def predict(
         self, image: np.ndarray, *, name: str = "", cancelled: Callable[[], bool] = lambda: False
@@ -73,6 +74,8 @@ class Labeler:
                     mask[np.asarray(inside, bool)] = ids[label]
         except Exception as error:  # of a program of somebody else
             raise ImageBroken(path=self.settings.name, why=f"{type(error).__name__}: {error}") from error
+        if (area := area_of(self.settings.areas, name)) is not None:
+            mask[~area.inside(mask.shape)] = 0
         scores = np.where(mask > 0, np.uint8(255), np.uint8(0))
         regions, left_out = most_certain_regions(mask, scores, self.settings, _MOST)
         return Prediction(mask, scores, regions, None, None, 0.0, left_out=left_out)
@@ -308,10 +311,7 @@ def _predict_image(
     image = image_files.read(project.image_path(key))
     size = (image.shape[1], image.shape[0])
     labels = annotation.load_mask(project, key, size)
-    if isinstance(predictor, Predictor):
-        result = predictor.predict(image, name=key, cancelled=cancelled)
-    else:
-        result = predictor.predict(image, cancelled=cancelled)
+    result = predictor.predict(image, name=key, cancelled=cancelled)
     assert result.mask is not None
     own_model = model.folder.resolve().is_relative_to(project.root.resolve())
     table = class_table(project.classes, result.regions, own=own_model)

@@ -189,16 +189,16 @@ def sweep(
     below: include subfolders. min_age: seconds since the last change, for a folder in which another process may be
         writing. stopped: polled after each folder. Files that this process is writing are kept.
     """
-    latest = time.time() - min_age
-    for path, _, names in os.walk(folder):
-        for name in names:
-            if _TEMPORARY.fullmatch(name) and name not in _in_progress:
-                file = os.path.join(path, name)
-                with contextlib.suppress(OSError):
-                    if not min_age or os.stat(file).st_mtime < latest:
-                        os.unlink(file)
-        if stopped() or not below:
-            return
+    latest, folders = time.time() - min_age, [os.fspath(folder)]
+    while folders and not stopped():
+        with contextlib.suppress(OSError), os.scandir(folders.pop()) as entries:  # os.walk asks about each folder again
+            for entry in entries:
+                if entry.is_dir(follow_symlinks=False):
+                    folders += [entry.path] if below else []
+                elif _TEMPORARY.fullmatch(entry.name) and entry.name not in _in_progress:
+                    with contextlib.suppress(OSError):
+                        if not min_age or entry.stat().st_mtime < latest:
+                            os.unlink(entry.path)
 
 
 def replace_path(temporary: Path, path: Path) -> None:

@@ -102,7 +102,7 @@ def read_image(path: Path | str) -> np.ndarray:
     in 16 bits are not rescaled). EXIF orientation is applied, alpha is dropped, and the largest of several pages is
     returned. Raises ReadError.
     """
-    return _decode(_load(path), path)
+    return decode_image(load_file(path), path)
 
 
 def read_header(path: Path | str) -> ImageHeader:
@@ -125,8 +125,8 @@ def read_header(path: Path | str) -> ImageHeader:
     return properties
 
 
-def _load(path: Path | str) -> np.ndarray:
-    """Return the bytes of a file. Raises ReadError."""
+def load_file(path: Path | str) -> np.ndarray:
+    """Return the bytes of a file that may be an image, uint8 (n,). Raises ReadError."""
     try:
         return load_regular(path, decoded_bytes() + _MAX_EXTRA_BYTES)
     except MemoryError:
@@ -176,7 +176,7 @@ def _is_lean(container: ImageHeader) -> bool:
 
 def read_page(path: Path | str, number: int) -> np.ndarray:
     """Return page `number` of a TIFF (0 is the image), in the form of `read_image`. Raises ReadError."""
-    data = _load(path)
+    data = load_file(path)
     try:
         if describe(data.data).kind != "tiff":
             raise ReadError(path, "only TIFF files have pages")
@@ -203,7 +203,7 @@ def read_reduced(path: Path | str, *, gray: bool) -> np.ndarray | None:
     gray: the file holds grayscale values. EXIF orientation is applied.
     """
     try:
-        data = _load(path)
+        data = load_file(path)
         container, data = inspect(data)
         if container.kind != "jpeg":
             return None
@@ -219,7 +219,7 @@ def read_reduced(path: Path | str, *, gray: bool) -> np.ndarray | None:
     )
 
 
-def decode_image(data: Any, name: str = "") -> np.ndarray:
+def decode_image(data: Any, name: Path | str = "") -> np.ndarray:
     """Decode a bytes-like object in the form of `read_image`. name: used in a ReadError."""
     return _decode(np.frombuffer(data, np.uint8), name)
 

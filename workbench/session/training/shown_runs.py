@@ -14,7 +14,6 @@ from workbench.core.problems import Problem
 from workbench.core.runs.events import Evaluated, Event, Failed, Finished
 from workbench.core.runs.gpu_facts import SystemSample, encode_sample
 from workbench.core.runs.run import Run, choose_default, list_runs
-from workbench.core.runs.run_comparison import RunComparison, compare_runs
 from workbench.core.runs.run_history import (
     HealthFinding,
     PastRun,
@@ -25,7 +24,7 @@ from workbench.core.runs.run_history import (
     read_past,
     run_line,
 )
-from workbench.core.runs.run_series import Columns, RunSeries
+from workbench.core.runs.run_series import Columns, RunComparison, RunSeries, compare_runs
 from workbench.inference.cpu_environment import release_free_memory
 from workbench.inference.model_settings import MODEL_FILE
 from workbench.session.session import Session

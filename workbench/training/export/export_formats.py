@@ -23,7 +23,6 @@ from workbench.core.project.project import Project
 from workbench.core.runs.child_process import run_captured
 from workbench.core.runs.dataset import Dataset
 from workbench.core.runs.export_options import ExportOptions
-from workbench.core.runs.input_limits import learn_input
 from workbench.core.runs.launch import worker_command
 from workbench.core.runs.model_lookup import open_predictor
 from workbench.core.runs.onnx_files import IR_VERSION, OPSET
@@ -36,7 +35,7 @@ from workbench.inference.model_settings import MODEL_FILE, ModelSettings, Settin
 from workbench.training import checkpoint, networks, onnx_graph
 from workbench.training.evaluator import DygraphEngine
 from workbench.training.export.line_graph import LineModelRefused
-from workbench.training.networks import ProbabilityHead
+from workbench.training.networks import ProbabilityHead, learn_input
 
 _PADDLE = ("paddle", "paddlelite")  # modules of the engines that need a network of Paddle
 _KINDS = ("Conv", "MaxPool", "Concat", "Add")

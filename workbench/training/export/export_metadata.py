@@ -10,7 +10,8 @@ Values are text. Those of classes and verdicts are lists with one line per entry
     verdicts, unsure        one line per verdict; minimum probability of a verdict
     verdict_rule            of a segmentation: region, mass, or none. With a rule also:
     verdict_good, verdict_bad                    the two verdicts; an empty bad one: the name of the class
-    verdict_areas_px, verdict_probabilities      limits of a region, one line per class; 0: no limit
+    verdict_limits          one line per limit: class id (0: any), number, outcome, and its conditions, such as
+                            "3 2 rework length_below=10 edge=40", in pixels, see `RegionLimit`
     verdict_anomaly_score, anomaly_exponent      threshold in pixels, see `VerdictRule`; exponent of the probability
     verdict_unsure_score    anomaly score in pixels above which other images are "unsure"; empty: none is
     verdict_border_px, border_exponent           border of the image that does not count, see `ModelSettings`
@@ -34,6 +35,7 @@ import onnx
 from workbench import __version__
 from workbench.inference.io.file_access import write_atomic
 from workbench.inference.model_settings import ModelSettings, settings_text
+from workbench.inference.region_table import RegionLimit
 from workbench.training.device import processor_name
 from workbench.training.export.line_graph import UNSURE_INDEX, pixel_type
 
@@ -89,20 +91,22 @@ def _verdict_rule(settings: ModelSettings) -> dict[str, str]:
     rule = settings.verdict_rule
     if rule is None:
         return {"verdict_rule": "none"}
-    limits = {limit.class_id: limit for limit in rule.limits}
-    of_classes = [limits.get(entry.id) for entry in settings.classes]
     return {
         "verdict_rule": rule.kind,
         "verdict_good": rule.good,
         "verdict_bad": rule.bad,
-        "verdict_areas_px": _lines((limit and limit.area) or 0 for limit in of_classes),
-        "verdict_probabilities": _lines(f"{(limit and limit.probability) or 0:g}" for limit in of_classes),
+        "verdict_limits": _lines(map(_limit_line, rule.limits)),
         "verdict_anomaly_score": f"{rule.mass:.9g}",
         "verdict_unsure_score": "" if rule.unsure is None else f"{rule.unsure:.9g}",
         "anomaly_exponent": f"{settings.anomaly_exponent:g}",
         "verdict_border_px": str(settings.verdict_border),
         "border_exponent": str(settings.border_exponent),
     }
+
+
+def _limit_line(limit: RegionLimit) -> str:
+    conditions = [f"{name}={value:.9g}" for name, value in limit.conditions.items()]
+    return " ".join([str(limit.class_id), str(limit.most), limit.outcome, *conditions])
 
 
 def line_metadata(settings: ModelSettings, shape: tuple[int, int]) -> dict[str, str]:

@@ -8,6 +8,7 @@ area of their class remain, because a graph has no connected components.
     class_map       uint8 (1, H, W): class ids, 0 for the background
     class_areas     int32 (1, classes): pixels of each class in class_map
     probabilities   float32 (1, 1 + classes, H, W), background first; of a ResNet (1, verdicts)
+    edge_distance   float32 (1, H, W), of a rule by the distance from the edge of an inspection area: see its `depth`
     verdict         int32 (1,), of a ResNet: index of the verdict, -1 if it is unsure
 """
 
@@ -37,9 +38,9 @@ from workbench.inference.tiles import (
 from workbench.training.onnx_graph import INPUT, OUTPUT, OnnxGraph
 
 _LEAST_SHARE = 1e-3  # of a source pixel that OpenCV considers
-IMAGE, CLASS_MAP, CLASS_AREAS, PROBABILITIES, VERDICT = (
+IMAGE, CLASS_MAP, CLASS_AREAS, PROBABILITIES, EDGE_DISTANCE, VERDICT = (
     *("image", "class_map", "class_areas"),
-    *("probabilities", "verdict"),
+    *("probabilities", "edge_distance", "verdict"),
 )
 UNSURE_INDEX = -1
 _TILES, _NETWORK = "input/tiles", "network/"
@@ -293,11 +294,15 @@ def _class_map(
     numbers = graph.constant(np.arange(1, count + 1, dtype=np.int64)[None, :, None, None])
     marked = graph.add("Cast", [graph.add("Equal", [planes, numbers])], to=TensorProto.INT32)
     graph.add("ReduceSum", [marked, graph.integers([2, 3])], CLASS_AREAS, keepdims=0)
-    return [
+    outputs = [
         helper.make_tensor_value_info(CLASS_MAP, TensorProto.UINT8, [1, *shape]),
         helper.make_tensor_value_info(CLASS_AREAS, TensorProto.INT32, [1, count]),
         helper.make_tensor_value_info(PROBABILITIES, TensorProto.FLOAT, [1, 1 + count, *shape]),
     ]
+    if settings.areas and settings.verdict_rule is not None and settings.verdict_rule.by_edge:
+        graph.add("Identity", [graph.constant(settings.areas[0].depth(shape)[None])], EDGE_DISTANCE)
+        outputs.append(helper.make_tensor_value_info(EDGE_DISTANCE, TensorProto.FLOAT, [1, *shape]))
+    return outputs
 
 
 def _verdict(graph: OnnxGraph, x: str, settings: ModelSettings) -> list[onnx.ValueInfoProto]:

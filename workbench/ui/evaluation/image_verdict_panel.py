@@ -19,9 +19,10 @@ from PySide6.QtWidgets import (
 
 from workbench.core.evaluation.verdict_rules import BUDGET, RuleChoice, RuleEvaluation
 from workbench.core.text_patterns import fill
+from workbench.inference.region_table import REWORK, UNSURE
 from workbench.inference.verdict_rule import BAD
 from workbench.session.image_verdicts import ImageVerdictResult
-from workbench.ui.evaluation.region_limits import RegionLimits
+from workbench.ui.evaluation.operating_point_panel import LimitEditor
 from workbench.ui.text import evaluation_texts, formatting
 from workbench.ui.text.formatting import translate_message
 from workbench.ui.widgets.text_labels import align_text, set_disabled_reason
@@ -62,7 +63,7 @@ class ImageVerdictPanel(QWidget):
         super().__init__()
         self._style = style
         self.rule, self.bad = QComboBox(), QComboBox()
-        self.limits = RegionLimits()
+        self.limits = LimitEditor()
         self.values = {
             "budget": _number_box(0.1, 50, 1, 1),
             "cost": _number_box(0.1, 1000, 1, 1),
@@ -102,7 +103,7 @@ class ImageVerdictPanel(QWidget):
             (self.tr("Limit false alarms"), "budget"),
             (self.tr("Lowest cost"), "cost"),
             (self.tr("Anomaly score"), "mass"),
-            (self.tr("Size or probability of a region"), "region"),
+            (self.tr("Number, size and place of regions"), "region"),
         ):
             self.rule.addItem(text, by)
         self.rule.setAccessibleName(self.tr("Verdict rule"))
@@ -178,7 +179,7 @@ class ImageVerdictPanel(QWidget):
 
     @property
     def choice(self) -> RuleChoice | None:
-        """Shown rule. None: no verdict, or a rule by region without limits."""
+        """Shown rule. None: no verdict, or a rule by region without sentences."""
         by = self.rule.currentData()
         unsure = self.unsure.value() if self.unsure.value() >= 0 else None
         names = {"bad": self.bad.currentData(), "good": self._good, "unsure": unsure}
@@ -234,7 +235,7 @@ class ImageVerdictPanel(QWidget):
         rule = result.rule if result is not None else None
         for label in (self.caught, self.false, self.limit, self.note):
             label.setVisible(rule is not None)
-        self.band.setVisible(rule is not None and self.unsure.value() >= 0)
+        self.band.setVisible(rule is not None and (self.unsure.value() >= 0 or bool(rule.rule.others)))
         without = result.unsure if result is not None else None
         self._without_missed = -1.0 if without is None else without
         none = "" if without is not None else self.tr("No image with a defect is among these images")
@@ -264,10 +265,17 @@ class ImageVerdictPanel(QWidget):
         self.plot.show_curve(result.curve, current)
 
     def _band_text(self, rule: RuleEvaluation) -> str:
-        if rule.rule.unsure is None:
-            return self.tr("Unsure has no effect: images are rejected from this score on.")
-        text = self.tr("Unsure: {n} {n:image|images}; missed defective images: {missed}")
-        return fill(text, n=formatting.number(sum(rule.unsure)), missed=formatting.number(rule.missed.hits))
+        texts, others = [], rule.rule.others
+        if REWORK in others:
+            text = self.tr("Of the rejected images, to be reworked: {n}")
+            texts.append(fill(text, n=formatting.number(rule.outcomes.count(REWORK))))
+        if UNSURE in others:
+            text = self.tr("Unsure: {n} {n:image|images}; missed defective images: {missed}")
+            count = formatting.number(rule.outcomes.count(UNSURE))
+            texts.append(fill(text, n=count, missed=formatting.number(rule.missed.hits)))
+        elif self.unsure.value() >= 0:
+            texts.append(self.tr("Unsure has no effect: images are rejected from this score on."))
+        return "\n".join(texts)
 
     def _limit_text(self, result: ImageVerdictResult) -> str:
         rule = result.rule

@@ -9,8 +9,8 @@ from PySide6.QtCore import QT_TRANSLATE_NOOP, QCoreApplication
 
 from workbench.core.runs.events import Progress
 from workbench.core.runs.run import Run
-from workbench.core.runs.run_comparison import RunComparison, RunDifference
 from workbench.core.runs.run_history import HealthFinding, RunLine
+from workbench.core.runs.run_series import RunComparison, RunDifference
 from workbench.core.text_patterns import fill
 from workbench.session.next_step import Remark
 from workbench.session.session import Session

@@ -11,7 +11,7 @@ from PySide6.QtGui import QColor, QFontMetrics, QGuiApplication, QPen
 from PySide6.QtWidgets import QFrame, QGridLayout, QScrollArea, QWidget
 
 from workbench.core.runs.run_series import MOST, RunSeries
-from workbench.ui.training.plot_definitions import (
+from workbench.ui.training.curve_legend import (
     COMPARED_COLORS,
     COMPARED_LINES,
     GPU_LINES,
@@ -339,11 +339,12 @@ class Curves(QScrollArea):
         self.refresh()
 
     def choose(self, ids: list[str]) -> None:
-        """Set the shown plots, in the order of the table. Missing plots are created one after another."""
+        """Set the shown plots, in the order of the table. Missing plots are created one after another, when visible."""
         chosen = [id for id in self._definitions if id in ids]
         if chosen != self._chosen:
             self._chosen = chosen
-            self._create_next()
+            if self.isVisible():
+                self._create_next()
 
     def _create_next(self) -> None:
         """Create the next missing plot and lay out the existing ones."""
@@ -391,7 +392,7 @@ class Curves(QScrollArea):
 
     def showEvent(self, event) -> None:
         super().showEvent(event)
-        self.refresh()
+        self._create_next()
 
     # --- drawing ---------------------------------------------------------------------------------
 
