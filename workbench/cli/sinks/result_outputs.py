@@ -9,7 +9,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from workbench.cli.sinks import log_files, marker_files, opcua, tcp_line, webhook
+from workbench.cli.sinks import log_files, marker_files, modbus, mqtt, opcua, tcp_line, webhook
 from workbench.cli.sinks.sink_base import Counts, DeliveryQueue, Record, RecordMaker, Sink, Spool, image_key
 from workbench.cli.verb_runner import Console, WrongUse
 from workbench.core.plugins import plugins
@@ -26,6 +26,8 @@ SINKS = {
     log_files: (log_files.CsvLog.name, log_files.JsonlLog.name),
     marker_files: (marker_files.MarkerFiles.name,),
     opcua: (opcua.OpcuaVariables.name,),
+    mqtt: (mqtt.MqttMessages.name,),
+    modbus: (modbus.ModbusRegisters.name,),
 }
 _plugins = plugins("workbench.sinks", lambda plugin: plugin.NAMES and plugin.add_arguments and plugin.configure)
 SINKS |= {plugin: tuple(plugin.NAMES) for plugin in _plugins.values()}
