@@ -39,7 +39,8 @@ from windows.version_info import version  # noqa: E402
 DIST, BUILD = ROOT / "dist", ROOT / "build"
 APP = DIST / "DefectWorkbench"
 ICON_SIZES = (16, 24, 32, 48, 64, 128, 256)
-EXTRAS = ("", "cpu", "openvino", "int8", "serve", "opcua", "log-tensorboard")  # of users, in the constraints file
+# Of users, in the constraints file.
+EXTRAS = ("", "cpu", "openvino", "int8", "serve", "opcua", "mqtt", "modbus", "log-tensorboard")
 EXECUTABLE = ".exe" if os.name == "nt" else ""
 INSTALLER_BYTES = 2_100_000_000  # of one file of an installer by Inno Setup 6
 # Shared libraries that Qt's xcb plugin and OpenCV load from the system.

@@ -12,8 +12,7 @@ from screenshot_stage import Stage
 from screenshot_views import View, evaluation
 
 from workbench.ui.dialogs.preferences_dialog import ShortcutsPage
-from workbench.ui.label_files.export_dialog import LabelExportDialog
-from workbench.ui.label_files.import_dialog import ImportDialog
+from workbench.ui.label_files.label_file_dialogs import ImportDialog, LabelExportDialog
 from workbench.ui.predictions.predict_folder_dialog import PredictFolderDialog
 from workbench.ui.widgets.dialogs import Question
 

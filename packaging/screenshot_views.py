@@ -13,8 +13,8 @@ from workbench.core.project.formats.label_export import LabelExportOptions
 from workbench.core.runs.run import find_run
 from workbench.ui.evaluation.comparison_dialog import ComparisonDialog
 from workbench.ui.evaluation.verdict_evaluation_page import VerdictEvaluationPage
-from workbench.ui.label_files.import_dialog import ImportDialog
-from workbench.ui.training.export_options_dialog import ExportReport
+from workbench.ui.label_files.label_file_dialogs import ImportDialog
+from workbench.ui.training.model_dialogs import ExportReport
 from workbench.ui.training.settings_dialog import TrainingSettingsDialog
 from workbench.ui.widgets.dialogs import Question
 

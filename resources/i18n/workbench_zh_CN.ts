@@ -2919,6 +2919,101 @@
     </message>
 </context>
 <context>
+    <name>InboxDialog</name>
+    <message>
+        <source>Inbox</source>
+        <translation>收件箱</translation>
+    </message>
+    <message>
+        <source>Folder of --inbox</source>
+        <translation>--inbox 的文件夹</translation>
+    </message>
+    <message>
+        <source>Time</source>
+        <translation>时间</translation>
+    </message>
+    <message>
+        <source>Name</source>
+        <translation>名称</translation>
+    </message>
+    <message>
+        <source>Verdict</source>
+        <translation>判定</translation>
+    </message>
+    <message>
+        <source>Kept because</source>
+        <translation>保留原因</translation>
+    </message>
+    <message>
+        <source>Kept images</source>
+        <translation>保留的图片</translation>
+    </message>
+    <message>
+        <source>Take as suggestions</source>
+        <translation>作为建议取入</translation>
+    </message>
+    <message>
+        <source>The predicted regions become suggestions, to be corrected and accepted</source>
+        <translation>预测的区域成为建议，可修正后接受</translation>
+    </message>
+    <message>
+        <source>Accept predictions</source>
+        <translation>接受预测结果</translation>
+    </message>
+    <message>
+        <source>The predictions become the labels of the images</source>
+        <translation>预测结果成为图片的标注</translation>
+    </message>
+    <message>
+        <source>Close</source>
+        <translation>关闭</translation>
+    </message>
+    <message>
+        <source>Images that the server or a watched folder keeps with --inbox. No image is taken twice.</source>
+        <translation>服务或监视文件夹用 --inbox 保留的图片。任何图片都不会取入两次。</translation>
+    </message>
+    <message>
+        <source>NG</source>
+        <translation>NG</translation>
+    </message>
+    <message>
+        <source>unsure</source>
+        <translation>不确定</translation>
+    </message>
+    <message>
+        <source>unlike the training</source>
+        <translation>与训练不符</translation>
+    </message>
+    <message>
+        <source>sample</source>
+        <translation>抽样</translation>
+    </message>
+    <message>
+        <source>in the project</source>
+        <translation>已在项目中</translation>
+    </message>
+    <message>
+        <source>{n} {n:image|images}, {new} not in the project</source>
+        <translation>{n} 张图片，其中 {new} 张不在项目中</translation>
+    </message>
+    <message>
+        <source>No image is kept in this folder.</source>
+        <translation>此文件夹中没有保留的图片。</translation>
+    </message>
+    <message>
+        <source>Select images that are not in the project</source>
+        <translation>请选择不在项目中的图片</translation>
+    </message>
+    <message>
+        <source>The project is read-only</source>
+        <translation>项目为只读</translation>
+    </message>
+    <message>
+        <source>{n} {n:image is|images are} taken, below inbox/ in the image list</source>
+        <translation>已取入 {n} 张图片，在图片列表中位于 inbox/ 之下</translation>
+    </message>
+</context>
+<context>
     <name>JobDialog</name>
     <message>
         <source>Progress</source>
@@ -5510,6 +5605,14 @@
     <message>
         <source>Add &amp;folder…</source>
         <translation>添加文件夹(&amp;F)…</translation>
+    </message>
+    <message>
+        <source>Inbox…</source>
+        <translation>收件箱…</translation>
+    </message>
+    <message>
+        <source>Images that the line has kept for labeling: look at them and take them into the project</source>
+        <translation>产线为标注保留的图片：查看并取入项目</translation>
     </message>
     <message>
         <source>Ima&amp;ge folders…</source>
@@ -9564,6 +9667,14 @@
         <translation>请在窗口中绘制，或修正文件：width、height 以及带有 points 的 polygons。</translation>
     </message>
     <message>
+        <source>{path} cannot be taken into the project: {why}.</source>
+        <translation>无法将 {path} 取入项目：{why}。</translation>
+    </message>
+    <message>
+        <source>Delete it, or copy the folder from the line again.</source>
+        <translation>请删除它，或重新从产线复制该文件夹。</translation>
+    </message>
+    <message>
         <source>{n} labeled {n:defect lies|defects lie} outside of this inspection area, and {m} {m:is|are} cut by its edge, on {images} {images:image|images}.</source>
         <translation>有 {n} 个已标注的缺陷位于该检测区域之外，{m} 个被其边缘切断，涉及 {images} 张图片。</translation>
     </message>
@@ -12472,6 +12583,18 @@
     <message>
         <source>similar to the training image {name}, but used for testing</source>
         <translation>与训练图片 {name} 相似，但用于测试</translation>
+    </message>
+    <message>
+        <source>the record beside it is damaged</source>
+        <translation>旁边的记录已损坏</translation>
+    </message>
+    <message>
+        <source>its image is missing</source>
+        <translation>缺少其图片</translation>
+    </message>
+    <message>
+        <source>the image is not the one of its record</source>
+        <translation>图片与其记录不符</translation>
     </message>
     <message>
         <source>the image already has a label, which was kept</source>

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from PySide6.QtCore import Qt
 
-from workbench.ui.label_files.export_dialog import LabelExportDialog
+from workbench.ui.label_files.label_file_dialogs import LabelExportDialog
 from workbench.ui.project.new_project_dialog import QuickProjectDialog
 
 CONTROL_SHIFT = Qt.KeyboardModifier.ControlModifier | Qt.KeyboardModifier.ShiftModifier

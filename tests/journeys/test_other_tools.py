@@ -11,7 +11,7 @@ from PySide6.QtCore import Qt
 
 from tests.conftest import scratched
 from workbench.inference.io.image_io import write_png
-from workbench.ui.label_files.import_dialog import ImportDialog
+from workbench.ui.label_files.label_file_dialogs import ImportDialog
 from workbench.ui.project.new_project_dialog import NewProjectDialog, QuickProjectDialog
 
 IMAGES = 12

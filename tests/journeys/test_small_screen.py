@@ -9,7 +9,7 @@ from PySide6.QtCore import Qt
 from tests.session.mask_run import SPOT, make_mask_project
 from tests.ui.layout_faults import cut
 from workbench.ui.dialogs.preferences_dialog import PreferencesDialog
-from workbench.ui.training.export_options_dialog import ExportOptionsDialog
+from workbench.ui.training.model_dialogs import ExportOptionsDialog
 from workbench.ui.training.settings_dialog import TrainingSettingsDialog
 
 SIZE = (1280, 720)

@@ -1,18 +1,23 @@
-"""Evaluation on validation images: sums by part for the choice of the weights, and where thresholds were chosen."""
+"""Evaluation on validation images: sums by part for the choice of weights, where thresholds were chosen, labels."""
 
 from __future__ import annotations
 
 import dataclasses
+from pathlib import Path
 
 import numpy as np
 import pytest
 
 from tests.conftest import fill_project
+from tests.training.conftest import make_run
 from workbench.core.images.image_files import read
+from workbench.core.problems import MaskUnknownClass, RunLabelChanged
+from workbench.core.project import annotation
 from workbench.core.runs.dataset import collect
+from workbench.core.runs.events import Trouble
 from workbench.inference.model_settings import ClassSettings, ModelSettings
 from workbench.inference.predictor import Predictor
-from workbench.training.evaluator import Evaluator, score_statistic
+from workbench.training.evaluator import Evaluator, FrozenLabels, score_statistic
 
 SEGMENTATION = ModelSettings(
     task="segmentation",
@@ -108,3 +113,47 @@ def _error(evaluator: Evaluator, settings: ModelSettings) -> float:
         bins.setdefault(min(9, int(10 * highest)), []).append((highest, result.likeliest == item.verdict))
     gaps = [abs(sum(p for p, _ in rows) - sum(right for _, right in rows)) for rows in bins.values()]
     return sum(gaps) / len(evaluator.dataset.items)
+
+
+QUICK = {"widths": [4, 8], "epochs": 1, "validations": 1}
+
+
+def overwrite(path: Path, value: int) -> None:
+    """Write another mask in place, as Pillow, OpenCV and GIMP do."""
+    path.write_bytes(annotation.encode_mask(np.full_like(annotation.read_mask(path), value), []))
+
+
+def test_masks_overwritten_in_place_do_not_reach_the_labels_of_a_run(labeled_project, inside):
+    run = make_run(labeled_project, **QUICK)
+    items = run.dataset().of("val", "test")
+    before = {item.key: annotation.load_mask(labeled_project, item.key) for item in items}
+    for item in items:
+        overwrite(labeled_project.mask_path(item.key), 77)
+    frozen = FrozenLabels(run, labeled_project, run.dataset())
+    for item in items:
+        assert np.array_equal(frozen.mask(item, (item.width, item.height)), before[item.key])
+    training = inside("train", run.root)
+    assert training.end() == 0
+    assert not [event for event in training.events if isinstance(event, Trouble)]
+    assert training.last.result["metrics"]["pictures"] == len(items)
+
+
+def test_a_changed_copy_is_replaced_by_the_same_label_of_the_project_only(labeled_project):
+    run = make_run(labeled_project, **QUICK)
+    item = run.dataset().of("val")[0]
+    mask = annotation.load_mask(labeled_project, item.key)
+    frozen, size = FrozenLabels(run, labeled_project, run.dataset()), (item.width, item.height)
+    overwrite(run.held_out / f"{item.key}.png", 1)
+    assert np.array_equal(frozen.mask(item, size), mask)
+    annotation.save_mask(labeled_project, item.key, 1 - mask)  # a correction
+    with pytest.raises(RunLabelChanged):
+        frozen.mask(item, size)
+
+
+def test_ids_of_a_label_saved_while_the_run_was_created_are_checked(labeled_project):
+    run = make_run(labeled_project, **QUICK)
+    dataset = run.dataset()
+    dataset.classes.clear()
+    item = next(item for item in dataset.of("val") if item.classes)
+    with pytest.raises(MaskUnknownClass):
+        FrozenLabels(run, labeled_project, dataset).mask(item, (item.width, item.height))

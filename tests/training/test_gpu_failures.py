@@ -14,7 +14,7 @@ from workbench.core.problems import DeviceMissing, WorkerFailed
 from workbench.core.runs import planner
 from workbench.core.runs.events import Finished, Preview, Progress, Trouble
 from workbench.core.runs.run import write_settings
-from workbench.training import device, finalize, previews, profiler, reporter, training_context, training_loop as loop
+from workbench.training import device, finalize, learner, previews, reporter, training_context, training_loop as loop
 from workbench.training.device import Device, first_line, gpu_failure
 from workbench.training.evaluator import DygraphEngine
 from workbench.training.learner import Learner
@@ -187,11 +187,11 @@ def test_profile_that_fails_does_not_end_the_training(gpu_training, monkeypatch,
         raise OSError(28, "No space left on device")
 
     if place == "trace":
-        monkeypatch.setattr(profiler, "_FIRST", 1)
-        monkeypatch.setattr(profiler, "_STEPS", 1)
-        monkeypatch.setattr(profiler, "sum_operations", fail)
+        monkeypatch.setattr(learner, "_FIRST", 1)
+        monkeypatch.setattr(learner, "_STEPS", 1)
+        monkeypatch.setattr(learner, "sum_operations", fail)
     else:
-        monkeypatch.setattr(profiler.Profiler, place, fail)
+        monkeypatch.setattr(learner.Profiler, place, fail)
     settings = gpu_training.run.settings().model_copy(update={"profile": True})
     gpu_training.run.settings_path.write_text(settings.model_dump_json())
     gpu_training.fits, gpu_training.scale = 4, 1.0

@@ -28,7 +28,7 @@ from workbench.training import (
     device,
     device_settings,
     finalize,
-    profiler,
+    learner,
     training_context,
     training_loop as loop,
 )
@@ -519,8 +519,8 @@ def test_measured_step_computes_the_local_contrast_as_the_training_does(simulate
 
     monkeypatch.setattr(Learner, "step", lambda learner, *_: learners.append(learner))
     device_settings.measure_step(run.settings(), run.dataset(), context.device)
-    for learner in (context.learner, learners[0]):
-        assert learner.net.contrast.interpolated and learner.mean.contrast.interpolated
+    for trained in (context.learner, learners[0]):
+        assert trained.net.contrast.interpolated and trained.mean.contrast.interpolated
     on_cpu = make_run(labeled_project, device="cpu", widths=[4, 8], stem=1, patch=32, batch=2)
     device_settings.measure_step(on_cpu.settings(), on_cpu.dataset(), Device("cpu"))
     assert not learners[-1].net.contrast.interpolated
@@ -626,14 +626,14 @@ def test_profile_separates_the_time_of_kernels_from_that_of_their_start(tmp_path
     events += [("Kernel", "sm80_xmma_fprop_implicit_gemm_f16", 4000), ("Kernel", "cudnn_wgrad_engine", 6000)]
     rows = [{"cat": category, "name": name, "dur": dur} for category, name, dur in events * 2]
     trace.write_text(json.dumps({"traceEvents": rows}))
-    operations = profiler.sum_operations(trace, 2)
-    kernels = profiler.sum_operations(trace, 2, "Kernel")
+    operations = learner.sum_operations(trace, 2)
+    kernels = learner.sum_operations(trace, 2, "Kernel")
     assert sum(operations.values()) == pytest.approx(0.8) and sum(kernels.values()) == pytest.approx(10.0)
-    assert profiler.sum_kinds(kernels) == {"backward convolutions": 6.0, "forward convolutions": 4.0}
-    text = profiler.table(12.0, 1.0, operations, kernels)
+    assert learner.sum_kinds(kernels) == {"backward convolutions": 6.0, "forward convolutions": 4.0}
+    text = learner.table(12.0, 1.0, operations, kernels)
     assert "The GPU computes for 10.0 ms of a step; starting its work takes the CPU 0.8 ms." in text
     assert text.index("## GPU") < text.index("| backward convolutions | 6.0 |") < text.index("## CPU")
-    assert "## GPU" not in profiler.table(12.0, 1.0, operations, {})
+    assert "## GPU" not in learner.table(12.0, 1.0, operations, {})
 
 
 def test_paddle_engine_of_an_export_computes_without_tf32(monkeypatch):

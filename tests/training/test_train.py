@@ -31,7 +31,7 @@ from workbench.core.runs.launch import worker_command, worker_environment
 from workbench.inference.io.image_io import read_image
 from workbench.inference.io.opencv import cv2
 from workbench.inference.predictor import Predictor
-from workbench.training import profiler
+from workbench.training import learner
 
 LONG = {"minutes": 60.0, "epochs": None, "validations": 200}
 
@@ -162,7 +162,7 @@ def test_pause_saves_and_suspends_the_training(labeled_project, child):
     assert after.time - written.time < 1.0  # the pause is not counted
 
 
-@pytest.mark.slow  # in the default suite: images predicted ahead, and labels added (test_continuous_training.py)
+@pytest.mark.slow  # in the default suite: images predicted ahead, and labels added (test_previews.py)
 def test_watched_image_has_a_preview_and_a_new_label_is_added(labeled_project, child):
     run = make_run(labeled_project, **{**LONG, "widths": [4, 8], "patch": 32})
     key = run.dataset().of("train")[0].key
@@ -218,8 +218,8 @@ def test_training_starts_from_the_weights_of_another_run(trained, labeled_projec
 
 
 def test_a_profile_divides_the_time_of_a_step(labeled_project, inside, monkeypatch):
-    monkeypatch.setattr(profiler, "_FIRST", 2)
-    monkeypatch.setattr(profiler, "_STEPS", 2)
+    monkeypatch.setattr(learner, "_FIRST", 2)
+    monkeypatch.setattr(learner, "_STEPS", 2)
     run = make_run(labeled_project, epochs=1, validations=1, profile=True, widths=[4, 8])
     assert inside("train", run.root).end() == 0
     received = [event for event in run.events() if isinstance(event, Profiled)]

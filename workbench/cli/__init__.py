@@ -32,6 +32,7 @@ VERBS: dict[str, tuple[str, str]] = {
     "train": ("train", "train a UNet (segmentation), a ResNet (classification) or a model of good images"),
     "use": ("use", "show or choose the model in use, which evaluate, predict, queue and export use by default"),
     "adopt": ("adopt", "add a segmentation network trained by another program (ONNX) as a run"),
+    "inbox": ("inbox", "list images that a line has kept for labeling, or take them into a project"),
     "area": ("use", "show or set the inspection area: the part of the images that is inspected"),
     "log": ("log", "write the progress of a training for TensorBoard, VisualDL or MLflow"),
     "spots": ("ranking_verbs", "list spots that differ most from the rest of their image, before a model exists"),
@@ -50,7 +51,7 @@ VERBS: dict[str, tuple[str, str]] = {
 
 
 # Verbs that open a project for writing.
-_WRITING = ("import", "sources", "remove", "merge", "train", "use", "area", "adopt", "predict")
+_WRITING = ("import", "sources", "remove", "merge", "train", "use", "area", "adopt", "predict", "inbox")
 _IDENTITY = "if the project is known in another folder: this one is a copy, a project of its own, or it was moved here"
 
 

@@ -6,11 +6,14 @@ With --as-suggestions the predictions are stored as suggestions in the project.
 from __future__ import annotations
 
 import argparse
+import contextlib
 import json
 import os
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from workbench.cli import kept_images
 from workbench.cli.sinks import result_outputs
 from workbench.cli.sinks.result_outputs import SinkPlan, WatchOutputs
 from workbench.cli.use import report_in_use
@@ -34,6 +37,7 @@ from workbench.inference.batch.results_folder import (
 )
 from workbench.inference.batch.results_log import ResultsLogError, ignored_lines, model_fingerprint
 from workbench.inference.cpu_environment import keep_freed_memory
+from workbench.inference.io.file_access import read_regular
 from workbench.inference.predictor import Prediction
 from workbench.inference.verdict_rule import ResultsSummary, result_text
 
@@ -190,20 +194,24 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     mode.add_argument("--watch", action="store_true", help=watch_help)
     result_outputs.add_arguments(parser, spool="DIR of --out/spool")
+    kept_images.add_arguments(parser)
 
 
 def run(options: argparse.Namespace, console: Console) -> dict[str, Any]:
     plan = result_outputs.plan_sinks(options, spool=options.out / "spool")
-    if plan and not options.watch:
-        raise WrongUse("result outputs, such as --webhook, need --watch")
-    result = suggest_for(options, console) if options.as_proposals else _predict(options, plan, console)
+    inbox = kept_images.plan_inbox(options)
+    if (plan or inbox) and not options.watch:
+        raise WrongUse("result outputs, such as --webhook, and --inbox need --watch")
+    result = suggest_for(options, console) if options.as_proposals else _predict(options, plan, inbox, console)
     # MODEL requests the model in use if it is a project, or "in-use" with --project.
     root = options.project if options.model == IN_USE else Path(options.model)
     requested = root is not None and (root / "project.json").is_file()
     return result | report_in_use(root.absolute(), console) if requested else result
 
 
-def _predict(options: argparse.Namespace, plan: SinkPlan | None, console: Console) -> dict[str, Any]:
+def _predict(
+    options: argparse.Namespace, plan: SinkPlan | None, inbox: kept_images.KeepPlan | None, console: Console
+) -> dict[str, Any]:
     keep_freed_memory()
     folder = model_folder(options.model, options.project)
     predictor = open_model(folder, options.threads)
@@ -230,8 +238,12 @@ def _predict(options: argparse.Namespace, plan: SinkPlan | None, console: Consol
                     console.note(ignored_lines(results.ignored))
                 if not options.watch:
                     return _batch(options, results, sources, stop, console)
-                with outputs:
-                    report = _watch(options, results, stop, console)
+                with outputs, contextlib.ExitStack() as stack:
+                    keep = None
+                    if inbox:
+                        made = kept_images.KeptImages(inbox, predictor.settings, console.note)
+                        keep = stack.enter_context(made).offer
+                    report = _watch(options, results, stop, console, keep)
                 return {**report, **outputs.summary}
     except ResultsLogError as error:
         raise problems.ResultsTaken(why=str(error)) from error
@@ -267,7 +279,11 @@ def _batch(
 
 
 def _watch(
-    options: argparse.Namespace, results: ResultsFolder, stop: GracefulInterrupt, console: Console
+    options: argparse.Namespace,
+    results: ResultsFolder,
+    stop: GracefulInterrupt,
+    console: Console,
+    keep: Callable[[bytes, Prediction, str], None] | None,
 ) -> dict[str, Any]:
     count = {"pictures": 0, "skipped": 0}
     reported: set[str] = set()
@@ -276,6 +292,9 @@ def _watch(
         count["skipped" if result is None else "pictures"] += 1
         text = f"skipped, {why}" if result is None else _summary(result.to_json())
         console.line(f"{path}: {text}")
+        if keep is not None and result is not None:
+            with contextlib.suppress(OSError):  # removed since it was predicted
+                keep(read_regular(Path(path)), result, Path(path).stem)
         for remark in new_remarks(result, reported) if result else ():
             console.note(remark)
         if options.json:

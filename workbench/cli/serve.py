@@ -13,6 +13,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from workbench.cli import kept_images
 from workbench.cli.sinks import result_outputs
 from workbench.cli.sinks.sink_base import RecordMaker
 from workbench.cli.verb_runner import Console, WrongUse
@@ -91,6 +92,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--engine", choices=("auto", *NAMES), default="auto", help="library that runs the network")
     parser.add_argument("--keep-verdicts", action="store_true", help=KEEP_VERDICTS)
     result_outputs.add_arguments(parser, spool="spool")
+    kept_images.add_arguments(parser)
     replace = "let a marker replace an earlier one of the same name; otherwise the later gets its id as an addition"
     parser.add_argument("--replace", action="store_true", help=replace)
 
@@ -98,7 +100,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(options: argparse.Namespace, console: Console) -> dict[str, Any]:
     _need_libraries()
     token = _token(options)
-    sinks = result_outputs.plan_sinks(options, spool=Path("spool"))
+    sinks, inbox = result_outputs.plan_sinks(options, spool=Path("spool")), kept_images.plan_inbox(options)
     if sinks and token is None:  # any program on this machine could send a result to the line
         token = secrets.token_urlsafe(24)
     if options.replace and options.marker is None:
@@ -117,8 +119,8 @@ def run(options: argparse.Namespace, console: Console) -> dict[str, Any]:
     keep_freed_memory()
     with bound:
         predictor = open_model(options.export, engine=options.engine)
-        if sinks:
-            RecordMaker(predictor.settings, sinks.ok_verdict)  # a problem is reported before the server starts
+        if sinks or inbox:
+            RecordMaker(predictor.settings, options.ok_verdict)  # a problem is reported before the server starts
         plan = worker_processes.ServerPlan(
             folder=str(options.export.absolute()),
             engine=options.engine,
@@ -126,6 +128,7 @@ def run(options: argparse.Namespace, console: Console) -> dict[str, Any]:
             token=token,
             workers=options.workers,
             sinks=sinks,
+            inbox=inbox,
             hosts=_hosts(options, is_local(bound)),
             threads=_threads_each(options.workers, predictor.settings.threads),
             # A thread waiting for the network costs little, and only images being processed can share a call.

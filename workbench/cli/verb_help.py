@@ -90,6 +90,13 @@ JSON_KEYS: dict[str, dict[str, dict[str, str]]] = {
             "automatic": "true if no run was chosen, so that it is the best comparable one",
         }
     },
+    "inbox": {
+        "": {
+            "pictures": "list of {path, kept, verdict, time, taken: it is in the project}",
+            "taken": "with --take: keys of the new images",
+            "skipped": "list of {path, why}",
+        },
+    },
     "area": {
         "": {
             "areas": 'list of {folder: "" for all images without an own area, width, height, polygons: list of '
@@ -297,6 +304,7 @@ EXAMPLES: Mapping[str, tuple[str, str]] = {
     "pack": ("pack my-project my-project.zip", "pack my-project images.zip --no-runs"),
     "unpack": ("unpack my-project.zip", "unpack my-project.zip projects"),
     "train": ("train my-project --model unet --minutes 5", "train my-project --model unet --from last --plan"),
+    "inbox": ("inbox plates /data/line/inbox", "inbox plates /data/line/inbox --take --kept NG"),
     "area": ("area my-project", "area my-project --set area.json --folder lot1"),
     "use": ("use my-project", "use my-project best"),
     "adopt": (

@@ -57,6 +57,11 @@ class AreaUnusable(Problem):
     advice = "Draw it in the window, or correct the file: width, height, and polygons with their points."
 
 
+class InboxBroken(Problem):
+    message = "{path} cannot be taken into the project: {why}."
+    advice = "Delete it, or copy the folder from the line again."
+
+
 class AreaLeavesDefects(Problem):
     message = (
         "{n} labeled {n:defect lies|defects lie} outside of this inspection area, and {m} {m:is|are} cut by its edge, "

@@ -34,8 +34,8 @@ class ClickSegmentation(QObject):
     changed = Signal()
     failed = Signal(object)  # Problem
 
-    def __init__(self, preferences: Preferences, parent: QObject | None = None) -> None:
-        super().__init__(parent)
+    def __init__(self, preferences: Preferences) -> None:
+        super().__init__()
         self._preferences = preferences
         self.tasks = TaskRunner(1, self)
         self.model: ClickModel | None = None  # set and used in the worker thread only

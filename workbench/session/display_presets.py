@@ -71,8 +71,8 @@ class DisplayPresets(QObject):
     changed = Signal()
     scale_changed = Signal()
 
-    def __init__(self, session: Session, parent: QObject | None = None) -> None:
-        super().__init__(parent)
+    def __init__(self, session: Session) -> None:
+        super().__init__()
         self._session = session
         self._content = DisplayFile.of_defaults()
         self._broken: Problem | None = None
@@ -157,8 +157,8 @@ class ReferenceComparison(QObject):
     switched = Signal(bool)
     changed = Signal()  # the reference image was replaced or removed
 
-    def __init__(self, session: Session, presets: DisplayPresets, parent: QObject | None = None) -> None:
-        super().__init__(parent)
+    def __init__(self, session: Session, presets: DisplayPresets) -> None:
+        super().__init__()
         self._session, self._presets = session, presets
         self.on = False
         self._tasks = TaskRunner(1, self)
@@ -245,8 +245,8 @@ class ImagePages(QObject):
     turned = Signal(object)  # image of the page; None: the first page again
     changed = Signal()  # `number` or `count`
 
-    def __init__(self, session: Session, parent: QObject | None = None) -> None:
-        super().__init__(parent)
+    def __init__(self, session: Session) -> None:
+        super().__init__()
         self.number = 0  # page displayed, from 0
         self._session = session
         self._requested = 0

@@ -67,8 +67,8 @@ class ErrorLog(QObject):
 
     occurred = Signal(object)  # ErrorReport; queued if the error occurred in another thread
 
-    def __init__(self, folder: Path | None = None, parent: QObject | None = None) -> None:
-        super().__init__(parent)
+    def __init__(self, folder: Path | None = None) -> None:
+        super().__init__()
         self.folder = folder or log_folder()
         self._handler: logging.Handler | None = None
         self._hooks: tuple[Any, Any] | None = None

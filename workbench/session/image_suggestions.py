@@ -205,8 +205,8 @@ class ImageSuggestions(QObject):
     changed = Signal()  # `shown`, or the suggestions that can be restored
     refused = Signal(str)  # reason why nothing was accepted
 
-    def __init__(self, session: Session, predictions: Predictions, parent: QObject | None = None) -> None:
-        super().__init__(parent)
+    def __init__(self, session: Session, predictions: Predictions) -> None:
+        super().__init__()
         self.shown: list[Suggestion] = []
         self.min_probability, self.min_area = 0.0, 0  # of the suggestions in `shown`; see `set_filter`
         self._session, self._predictions = session, predictions

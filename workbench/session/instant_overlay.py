@@ -37,15 +37,8 @@ class InstantOverlay(QObject):
 
     changed = Signal()  # the prediction, or `leads`
 
-    def __init__(
-        self,
-        session: Session,
-        training: TrainingControl,
-        runs: RunList,
-        preferences: Preferences,
-        parent: QObject | None = None,
-    ) -> None:
-        super().__init__(parent)
+    def __init__(self, session: Session, training: TrainingControl, runs: RunList, preferences: Preferences) -> None:
+        super().__init__()
         self.prediction: InstantPrediction | None = None  # for the open image
         self.leads = False
         self._session, self._training, self._runs, self._preferences = session, training, runs, preferences

@@ -55,10 +55,8 @@ class LabelQueue(Job):
 
     changed = Signal()  # the mode, or the listed images
 
-    def __init__(
-        self, session: Session, training: TrainingControl, runs: RunList, parent: QObject | None = None
-    ) -> None:
-        super().__init__(parent)
+    def __init__(self, session: Session, training: TrainingControl, runs: RunList) -> None:
+        super().__init__()
         self.mode: Mode = ""
         self.ranking: LabelNextList | None = None
         self.issue_list: LabelIssueList | None = None
@@ -338,8 +336,8 @@ class LabelIssueReview(QObject):
     refused = Signal(str)  # nothing was painted: "locked" or "kept", as for suggestions
     confirmed = Signal(object)  # key of the image whose label was confirmed
 
-    def __init__(self, session: Session, queue: LabelQueue, parent: QObject | None = None) -> None:
-        super().__init__(parent)
+    def __init__(self, session: Session, queue: LabelQueue) -> None:
+        super().__init__()
         self._session, self._queue = session, queue
         self._index = 0
         self._key: str | None = None

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from PySide6.QtCore import QObject, Signal
+from PySide6.QtCore import Signal
 
 from workbench.core.problems import CannotWrite, ModelUnusable, NothingToPredict, ResultsTaken
 from workbench.core.project.project import Project
@@ -216,8 +216,8 @@ class SuggestAll(Job):
     predicted = Signal(int, object, int, str)  # number, key, suggestions, reason for skipping
     ended = Signal(object)  # SuggestAllSummary
 
-    def __init__(self, session: Session, parent: QObject | None = None) -> None:
-        super().__init__(parent)
+    def __init__(self, session: Session) -> None:
+        super().__init__()
         self._session = session
         session.project_closed.connect(self.close)
 

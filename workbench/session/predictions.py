@@ -42,8 +42,8 @@ class RunThresholds(QObject):
     changed = Signal()
     applied = Signal(object, object)  # PredictionMaps, and their mask with the present thresholds
 
-    def __init__(self, session: Session, parent: QObject | None = None) -> None:
-        super().__init__(parent)
+    def __init__(self, session: Session) -> None:
+        super().__init__()
         self._chosen: dict[str, dict[int, float]] = {}  # run to class id to threshold
         self.tasks = TaskRunner(parent=self)
         session.project_closed.connect(self.close)
@@ -100,8 +100,8 @@ class Predictions(QObject):
     failed = Signal(object)  # Problem
     model_changed = Signal()
 
-    def __init__(self, session: Session, parent: QObject | None = None) -> None:
-        super().__init__(parent)
+    def __init__(self, session: Session) -> None:
+        super().__init__()
         self.source: Run | Path | None = None  # the run or export in use
         self._session = session
         self._folder: Path | None = None

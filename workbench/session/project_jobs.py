@@ -11,7 +11,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
-from PySide6.QtCore import QObject, Signal
+from PySide6.QtCore import Signal
 
 from workbench.core.messages import Message
 from workbench.core.problems import CannotWrite, ModelFileRefused, NotPacked, Problem
@@ -193,8 +193,8 @@ class ReportJob(Job, Generic[Result]):
 
     changed = Signal()  # `result` or `outdated`
 
-    def __init__(self, session: Session, compute: Compute[Result], parent: QObject | None = None) -> None:
-        super().__init__(parent)
+    def __init__(self, session: Session, compute: Compute[Result]) -> None:
+        super().__init__()
         self._session, self._compute = session, compute
         self.result: Result | None = None
         self.outdated = False
@@ -260,8 +260,8 @@ class LabelExportJob(Job):
 
     ended = Signal(object)  # LabelExportReport
 
-    def __init__(self, session: Session, parent: QObject | None = None) -> None:
-        super().__init__(parent)
+    def __init__(self, session: Session) -> None:
+        super().__init__()
         self._session = session
         session.project_closed.connect(self.close)
 
@@ -373,8 +373,8 @@ class AdoptionJob(Job):
 
     adopted = Signal(object)  # Run, None if canceled
 
-    def __init__(self, session: Session, parent: QObject | None = None) -> None:
-        super().__init__(parent)
+    def __init__(self, session: Session) -> None:
+        super().__init__()
         self._session = session
         session.project_closed.connect(self.close)
 

@@ -106,8 +106,8 @@ class RunEvaluation(QObject):
     failed = Signal(object)  # Problem
     stored = Signal(object)  # Run: the operating point in use was changed
 
-    def __init__(self, session: Session, training: TrainingControl, parent: QObject | None = None) -> None:
-        super().__init__(parent)
+    def __init__(self, session: Session, training: TrainingControl) -> None:
+        super().__init__()
         self.session, self._training = session, training
         self._passes, self._points, self.crops = TaskRunner(1, self), TaskRunner(1, self), CropRequests(self)
         self._agreed: set[tuple[str, str]] = set()  # (run, split) whose leak was acknowledged

@@ -31,10 +31,8 @@ class SpotFinder(QObject):
 
     changed = Signal()  # any of the properties
 
-    def __init__(
-        self, session: Session, runs: RunList, workflow: WorkflowMonitor, parent: QObject | None = None
-    ) -> None:
-        super().__init__(parent)
+    def __init__(self, session: Session, runs: RunList, workflow: WorkflowMonitor) -> None:
+        super().__init__()
         self.on = False
         self._session, self._runs, self._workflow = session, runs, workflow
         self._declined = False

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import json
+import socket
 import socketserver
 import threading
 import time
@@ -151,6 +152,56 @@ class EndlessReceiver(Receiver):
                 receiver.left.set()
 
         super().__init__(socketserver.TCPServer(("127.0.0.1", 0), Handler))
+
+
+def free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return probe.getsockname()[1]
+
+
+class Relay:
+    """TCP connections through this process to a port, which a test can cut."""
+
+    def __init__(self, target: int) -> None:
+        relay = self
+        self.open: list[socket.socket] = []
+
+        class Handler(socketserver.BaseRequestHandler):
+            def handle(self) -> None:
+                with socket.create_connection(("127.0.0.1", target)) as other:
+                    relay.open += [self.request, other]
+                    back = threading.Thread(target=relay.copy, args=(other, self.request), daemon=True)
+                    back.start()
+                    relay.copy(self.request, other)
+                    back.join()
+
+        class Listener(socketserver.ThreadingTCPServer):
+            daemon_threads = True
+
+        self._listener = Listener(("127.0.0.1", 0), Handler)
+        self.port = self._listener.server_address[1]
+        threading.Thread(target=lambda: self._listener.serve_forever(poll_interval=0.01), daemon=True).start()
+
+    @staticmethod
+    def copy(source: socket.socket, target: socket.socket) -> None:
+        with contextlib.suppress(OSError):
+            while data := source.recv(65536):
+                target.sendall(data)
+        for each in (source, target):
+            with contextlib.suppress(OSError):
+                each.shutdown(socket.SHUT_RDWR)
+
+    def cut(self) -> None:
+        for each in self.open:
+            with contextlib.suppress(OSError):
+                each.shutdown(socket.SHUT_RDWR)
+        self.open.clear()
+
+    def close(self) -> None:
+        self.cut()
+        self._listener.shutdown()
+        self._listener.server_close()
 
 
 @pytest.fixture

@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
-import contextlib
 import json
-import socket
-import socketserver
-import threading
 
 import pytest
 
-from tests.cli.sinks.conftest import record
+from tests.cli.sinks.conftest import Relay, free_port, record
 from workbench.cli.sinks.opcua import OpcuaVariables
 from workbench.cli.sinks.sink_base import DeliveryFailed
 
@@ -30,12 +26,6 @@ TYPES = {
     "Json": (ua.VariantType.String, ""),
     "Counter": (ua.VariantType.UInt16, 0),
 }
-
-
-def free_port():
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return probe.getsockname()[1]
 
 
 class PlcServer:
@@ -81,50 +71,6 @@ class PlcServer:
         self._loop.stop()
 
 
-class Relay:
-    """TCP connections through this process to a port, which a test can cut."""
-
-    def __init__(self, target: int) -> None:
-        relay = self
-        self.open: list[socket.socket] = []
-
-        class Handler(socketserver.BaseRequestHandler):
-            def handle(self) -> None:
-                with socket.create_connection(("127.0.0.1", target)) as other:
-                    relay.open += [self.request, other]
-                    back = threading.Thread(target=relay.copy, args=(other, self.request), daemon=True)
-                    back.start()
-                    relay.copy(self.request, other)
-                    back.join()
-
-        class Listener(socketserver.ThreadingTCPServer):
-            daemon_threads = True
-
-        self._listener = Listener(("127.0.0.1", 0), Handler)
-        self.endpoint = f"opc.tcp://127.0.0.1:{self._listener.server_address[1]}"
-        threading.Thread(target=lambda: self._listener.serve_forever(poll_interval=0.01), daemon=True).start()
-
-    @staticmethod
-    def copy(source: socket.socket, target: socket.socket) -> None:
-        with contextlib.suppress(OSError):
-            while data := source.recv(65536):
-                target.sendall(data)
-        for each in (source, target):
-            with contextlib.suppress(OSError):
-                each.shutdown(socket.SHUT_RDWR)
-
-    def cut(self) -> None:
-        for each in self.open:
-            with contextlib.suppress(OSError):
-                each.shutdown(socket.SHUT_RDWR)
-        self.open.clear()
-
-    def close(self) -> None:
-        self.cut()
-        self._listener.shutdown()
-        self._listener.server_close()
-
-
 @pytest.fixture(scope="module")
 def plc():
     server = PlcServer(free_port())
@@ -162,7 +108,7 @@ def test_values_of_a_result_arrive_in_one_request(plc):
 
 def test_some_of_the_variables_and_a_broken_connection(plc):
     relay = Relay(plc.port)
-    sink = OpcuaVariables(relay.endpoint, "ns=2;s=Few.")
+    sink = OpcuaVariables(f"opc.tcp://127.0.0.1:{relay.port}", "ns=2;s=Few.")
     try:
         sink.deliver(record(1))
         assert plc.read("Few.") == {"Ok": True, "Counter": 1}

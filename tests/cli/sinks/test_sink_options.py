@@ -24,16 +24,23 @@ def plan(tmp_path, *arguments):
     return result_outputs.plan_sinks(parser.parse_args([*map(str, arguments)]), spool=tmp_path / "spool")
 
 
+@pytest.fixture
+def libraries(monkeypatch):
+    """All libraries of the outputs are found."""
+    for module in ("opcua", "mqtt", "modbus"):
+        monkeypatch.setattr(f"workbench.cli.sinks.{module}.find_spec", lambda name: object())
+
+
 def test_no_output_without_an_option(tmp_path):
     assert plan(tmp_path) is None
 
 
-def test_every_output_of_the_table_can_be_requested_and_sent_to_another_process(tmp_path, monkeypatch):
-    monkeypatch.setattr("workbench.cli.sinks.opcua.find_spec", lambda name: object())
+def test_every_output_of_the_table_can_be_requested_and_sent_to_another_process(tmp_path, libraries):
     made = plan(
         tmp_path,
         *("--webhook", "https://example.com/results", "--tcp", "[::1]:2000", "--log-csv", tmp_path / "a.csv"),
         *("--log-jsonl", tmp_path / "a.jsonl", "--marker", tmp_path / "m", "--opcua", "opc.tcp://plc:4840"),
+        *("--mqtt", "mqtts://broker/line%201/results", "--modbus", "plc"),
     )
     assert [sink.name for sink in made.sinks] == list(result_outputs.SINK_NAMES)
     assert made.spool == tmp_path / "spool"
@@ -57,20 +64,52 @@ def test_every_output_of_the_table_can_be_requested_and_sent_to_another_process(
         (["--opcua", "http://plc"], "opc.tcp://"),
         (["--opcua", "opc.tcp://a:b@plc"], "without user name and password"),
         (["--opcua-user", "me"], "need --opcua"),
+        (["--mqtt", "mqtt://broker"], "with a topic"),
+        (["--mqtt", "mqtt://broker/line/#"], "without # and [+]"),
+        (["--mqtt", "http://broker/line"], "such as mqtt://"),
+        (["--mqtt", "mqtt://me:word@broker/line"], "user name or password"),
+        (["--mqtt", "mqtt://broker/line", "--mqtt-ca", "ca.pem"], "begins with mqtts://"),
+        (["--mqtt", "mqtts://broker/line", "--mqtt-ca", "missing.pem"], "missing.pem cannot be read"),
+        (["--mqtt-user", "me"], "need --mqtt"),
+        (["--modbus", "plc:0"], "HOST:PORT"),
+        (["--modbus", "plc", "--modbus-address", "65530"], "from 0 to 65515"),
+        (["--modbus", "plc", "--modbus-unit", "256"], "from 0 to 255"),
+        (["--modbus-unit", "1"], "need --modbus"),
         (["--spool", "x"], "need a result output"),
         (["--marker", "x", "--sink-queue", "0"], "at least 1"),
     ],
 )
-def test_wrong_options_are_refused_with_a_reason(tmp_path, monkeypatch, arguments, problem):
-    monkeypatch.setattr("workbench.cli.sinks.opcua.find_spec", lambda name: object())
+def test_wrong_options_are_refused_with_a_reason(tmp_path, libraries, arguments, problem):
     with pytest.raises(WrongUse, match=problem):
         plan(tmp_path, *arguments)
 
 
-def test_missing_asyncua_names_the_command_that_installs_it(tmp_path, monkeypatch):
-    monkeypatch.setattr("workbench.cli.sinks.opcua.find_spec", lambda name: None)
-    with pytest.raises(Exception, match=r"needs asyncua\. Install it with: .* install .asyncua>=1\.1."):
-        plan(tmp_path, "--opcua", "opc.tcp://plc:4840")
+@pytest.mark.parametrize(
+    ("module", "address", "library"),
+    [
+        ("opcua", "opc.tcp://plc:4840", "asyncua>=1.1"),
+        ("mqtt", "mqtt://broker/line", "paho-mqtt>=2.1"),
+        ("modbus", "plc", "pymodbus>=3.10"),
+    ],
+)
+def test_missing_library_is_named_with_the_command_that_installs_it(tmp_path, monkeypatch, module, address, library):
+    monkeypatch.setattr(f"workbench.cli.sinks.{module}.find_spec", lambda name: None)
+    with pytest.raises(Exception, match=rf"needs .*\. Install it with: .* install .{library}."):
+        plan(tmp_path, f"--{module}", address)
+
+
+@pytest.mark.parametrize(
+    ("text", "place"),
+    [
+        ("plc", ("plc", 502)),
+        ("plc:1502", ("plc", 1502)),
+        ("[::1]", ("::1", 502)),
+        ("::1", ("::1", 502)),
+        ("[::1]:1502", ("::1", 1502)),
+    ],
+)
+def test_port_of_an_address_may_be_left_out(tmp_path, libraries, text, place):
+    assert plan(tmp_path, "--modbus", text).sinks[0]._place == place
 
 
 @pytest.mark.parametrize(("text", "key"), [("plain word\n", b"plain word"), ("whsec_c2VjcmV0", b"secret")])

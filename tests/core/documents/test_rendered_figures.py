@@ -38,7 +38,7 @@ from workbench.training.model_card import CardSources, evaluate_holdout, make_ca
 from workbench.ui.evaluation import verdict_evaluation_page
 from workbench.ui.evaluation.confusion_table import ConfusionTable
 from workbench.ui.evaluation.evaluation_tables import ClassTable
-from workbench.ui.evaluation.headline_metrics import HeadlineMetrics
+from workbench.ui.evaluation.image_confusion_panel import HeadlineMetrics
 from workbench.ui.widgets.theme import ThemeManager
 
 Shown = Iterable[tuple[str, str]]  # words and text

@@ -14,7 +14,7 @@ from workbench.core.check.project_statistics import NAME_PATTERNS, preview_parts
 from workbench.core.project import annotation
 from workbench.core.project.project import Grouping, Project
 from workbench.inference.io.image_io import write_png
-from workbench.ui.check.part_rule_dialog import PartRuleDialog
+from workbench.ui.check.statistics_dialog import PartRuleDialog
 
 NAMES = [f"lot{lot}/p{part}_{side}.png" for lot in (0, 1) for part in (1, 2, 3) for side in "ab"]
 

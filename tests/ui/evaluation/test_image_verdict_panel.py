@@ -12,7 +12,7 @@ from tests.ui.evaluation.evaluation_windows import choose_rule
 from workbench.core.evaluation import operating_point
 from workbench.core.evaluation.verdict_rules import RuleChoice
 from workbench.inference.region_table import RegionLimit
-from workbench.ui.evaluation.limit_editor import LimitEditor
+from workbench.ui.evaluation.operating_point_panel import LimitEditor
 
 
 def test_budget_shows_results_with_limits_and_is_stored(page, verdicts, run, qtbot):

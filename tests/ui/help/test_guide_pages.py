@@ -19,7 +19,7 @@ from workbench.core.project.formats import FORMATS
 from workbench.ui.actions import menus
 from workbench.ui.actions.command_table import Command, Submenu
 from workbench.ui.text.formatting import plain
-from workbench.ui.training.plot_definitions import PLOTS
+from workbench.ui.training.curve_legend import PLOTS
 
 ROOT = Path(__file__).resolve().parents[3]
 GUIDE = ROOT / "resources" / "guide"

@@ -7,7 +7,7 @@ import json
 import pytest
 from PySide6.QtCore import Qt
 
-from workbench.ui.label_files.export_dialog import LabelExportDialog
+from workbench.ui.label_files.label_file_dialogs import LabelExportDialog
 
 
 @pytest.fixture

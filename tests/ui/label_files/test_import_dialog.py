@@ -17,7 +17,7 @@ from workbench.core.project import annotation
 from workbench.core.project.import_plan import PlannedClass
 from workbench.inference.io.image_io import write_png
 from workbench.ui.label_files import path_choices
-from workbench.ui.label_files.import_dialog import ImportDialog
+from workbench.ui.label_files.label_file_dialogs import ImportDialog
 from workbench.ui.project.new_project_dialog import NewProjectDialog, QuickProjectDialog
 
 

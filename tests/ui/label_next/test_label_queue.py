@@ -23,7 +23,7 @@ from workbench.core.suggestions.suggestions import Suggestion
 from workbench.inference.model_settings import ClassSettings, save_settings
 from workbench.session.label_queue import LabelIssueReview
 from workbench.ui.images.image_model import ReasonRole
-from workbench.ui.text import label_next_texts
+from workbench.ui.text import image_texts
 
 CTRL, SHIFT = Qt.KeyboardModifier.ControlModifier, Qt.KeyboardModifier.ShiftModifier
 
@@ -170,7 +170,7 @@ def test_queue_does_not_move_the_canvas(style_sheet, opened, qtbot):
 
 
 def test_reasons_have_texts():
-    lines = label_next_texts.issue_text(
+    lines = image_texts.issue_text(
         [
             label_ranking.RankReason("unsure", {"n": 3}),
             label_ranking.RankReason("unlike"),

@@ -14,7 +14,7 @@ from workbench.core.resources import LANGUAGES
 from workbench.inference.io.image_io import write_png
 from workbench.session.preferences import Preferences
 from workbench.ui.dialogs.preferences_dialog import PAGES, PreferencesDialog
-from workbench.ui.label_files.import_dialog import ImportDialog
+from workbench.ui.label_files.label_file_dialogs import ImportDialog
 from workbench.ui.shell.application import Application
 
 # Logical pixels. 1280 x 720 is also a screen of 2560 x 1440 at scale 2; the first is the smallest window.

@@ -24,7 +24,7 @@ LATER = (
     *("workbench.core.check", "workbench.core.documents", "workbench.core.project.formats"),
     *("workbench.ui.check.check_dialog", "workbench.ui.dialogs.preferences_dialog", "workbench.ui.help.guide_window"),
     *("workbench.ui.evaluation.segmentation_evaluation", "workbench.ui.evaluation.verdict_evaluation_page"),
-    *("workbench.ui.label_files.import_dialog", "workbench.ui.project.new_project_dialog"),
+    *("workbench.ui.label_files.label_file_dialogs", "workbench.ui.project.new_project_dialog"),
     *("workbench.ui.predictions.predict_folder_dialog", "workbench.ui.training.settings_dialog"),
 )
 

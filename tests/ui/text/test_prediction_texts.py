@@ -10,7 +10,7 @@ from workbench.core.messages import Message, recognize
 from workbench.inference.input_guard import _MEASURES, ImageMeasures, learn_limits
 from workbench.inference.model_settings import save_settings
 from workbench.inference.predictor import Predictor
-from workbench.ui.text.prediction_texts import regions_text, with_input
+from workbench.ui.text.image_texts import regions_text, with_input
 
 IMAGE = spotted(np.random.default_rng(1))
 

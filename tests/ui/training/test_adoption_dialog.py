@@ -6,7 +6,7 @@ import pytest
 
 from tests.core.adoption.toy_networks import toy_network
 from workbench.core.runs.run import list_runs
-from workbench.ui.training.adoption_dialog import AdoptionDialog
+from workbench.ui.training.model_dialogs import AdoptionDialog
 
 
 @pytest.fixture

@@ -23,8 +23,8 @@ from workbench.core.runs.run import Run, create_run
 from workbench.core.runs.run_history import machine_path
 from workbench.core.runs.run_series import MOST
 from workbench.core.runs.training_settings import request
+from workbench.ui.training.curve_legend import PLOTS
 from workbench.ui.training.curves import MIN_HEIGHT, CurvePlot, ValueAxis, columns_for
-from workbench.ui.training.plot_definitions import PLOTS
 
 GPUS = tuple(GpuSample(i, "GPU", 40.0 + i, 6 << 30, 16 << 30, 60.0, 120.0, 1500.0) for i in range(2))
 

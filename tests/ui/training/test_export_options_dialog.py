@@ -17,7 +17,7 @@ from workbench.inference.engines import registry
 from workbench.inference.engines.registry import KINDS, cannot_make
 from workbench.session.training.trainer_thread import DEFAULT_OPTIONS
 from workbench.ui.text import settings_texts
-from workbench.ui.training.export_options_dialog import ExportOptionsDialog, ExportReport
+from workbench.ui.training.model_dialogs import ExportOptionsDialog, ExportReport
 from workbench.ui.widgets.text_labels import ContentScrollArea, available_area
 
 RESULT = {

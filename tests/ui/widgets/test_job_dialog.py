@@ -16,7 +16,7 @@ from tests.ui.layout_faults import cut
 from workbench.core import resources
 from workbench.inference.io.image_io import write_png
 from workbench.session.tasks import Job
-from workbench.ui.label_files.import_dialog import ImportDialog
+from workbench.ui.label_files.label_file_dialogs import ImportDialog
 from workbench.ui.widgets.dialogs import Answer, JobDialog, Question, SourceQuestion
 from workbench.ui.widgets.theme import ThemeManager
 

@@ -8,10 +8,9 @@ from PySide6.QtCore import QCoreApplication, QEvent, QRectF
 
 from workbench.core.evaluation.image_ranking import RocCurve
 from workbench.core.runs.run_series import RunSeries
-from workbench.ui.evaluation.evaluation_plots import PrecisionRecallPlot, RocPlot
-from workbench.ui.evaluation.reliability_plot import ReliabilityPlot
+from workbench.ui.evaluation.evaluation_plots import PrecisionRecallPlot, ReliabilityPlot, RocPlot
+from workbench.ui.training.curve_legend import PLOTS
 from workbench.ui.training.curves import CurvePlot
-from workbench.ui.training.plot_definitions import PLOTS
 from workbench.ui.widgets.theme import ThemeManager
 from workbench.ui.widgets.themed_plot import ThemedPlot
 

@@ -26,7 +26,7 @@ from starlette.routing import Route
 
 from workbench import __version__
 from workbench.cli.serving.request_guard import RequestGuard, check_name, check_token, is_authorized
-from workbench.cli.serving.request_handler import RequestHandler, ResultCallback
+from workbench.cli.serving.request_handler import ImageCallback, RequestHandler, ResultCallback
 from workbench.cli.serving.responses import (
     HEADERS,
     MEDIA_TYPE,
@@ -54,6 +54,7 @@ def create_application(
     counters: Counters | None = None,
     hosts: Collection[str] | None = None,
     on_result: ResultCallback | None = None,
+    on_image: ImageCallback | None = None,
 ) -> Starlette:
     """Create the application for one model.
 
@@ -61,9 +62,9 @@ def create_application(
 
     token: required in requests as "Authorization: Bearer ...", except for the pages and the readiness in /health.
     hosts: host names accepted besides addresses of this machine, in lower case; None accepts any.
-    on_result: called with every result.
+    on_result: called with every result. on_image: with every image and its result.
     """
-    handler = RequestHandler(settings, engine, limits or Limits(), counters or Counters(), on_result)
+    handler = RequestHandler(settings, engine, limits or Limits(), counters or Counters(), on_result, on_image)
     routes = _Routes(handler, token)
 
     @asynccontextmanager

@@ -1,6 +1,6 @@
 """Processing of a request from arrival to answer: upload, bounded executor, prediction, limits of time and memory.
 
-Image in a request: raw bytes, or the field `image` of a form. Kept in memory, never written to a file.
+Image in a request: raw bytes, or the field `image` of a form. Kept in memory; only `serve --inbox` writes it to a file.
 """
 
 from __future__ import annotations
@@ -122,6 +122,8 @@ def _too_large(limits: Limits) -> HttpError:
 
 # Called as (result, name of the image or None) in a worker thread; result: a reason if there is no prediction.
 ResultCallback = Callable[[Prediction | str, str | None], None]
+# Called as (bytes of the image, result, name of the image or None) in a worker thread, after each prediction.
+ImageCallback = Callable[[bytearray, Prediction, str | None], None]
 
 _log = logging.getLogger("workbench.serve")
 # Largest number of images classified in one call, unless the model's settings allow more.
@@ -183,6 +185,7 @@ class RequestHandler:
     requests.
 
     on_result: called after every prediction, and for every image that cannot be predicted; not for canceled requests.
+    on_image: called after every prediction; an image is then held in memory as it arrived until its end.
     """
 
     def __init__(
@@ -192,12 +195,14 @@ class RequestHandler:
         limits: Limits,
         counters: Counters,
         on_result: ResultCallback | None = None,
+        on_image: ImageCallback | None = None,
     ) -> None:
         self.settings = settings
         self.engine = engine
         self.limits = limits
         self.counters = counters
         self._on_result = on_result or (lambda result, name: None)
+        self._on_image = on_image
         max_batch = max(settings.batch, _MAX_BATCH) if settings.task == "classification" else 1
         self.network = EngineBatcher(engine, max_batch=max_batch, on_call=counters.count_call)
         self._images = _ImageMemory(limits.image_memory)
@@ -311,11 +316,16 @@ class RequestHandler:
     def _predict(self, job: _Job) -> bytes:
         """Return the body of the answer. A separate function, so that returning frees the image."""
         waited = job.started - job.submitted
-        image = decode_image(job.take())
+        content = job.take()
+        image = decode_image(content)
+        if self._on_image is None:
+            content = bytearray()
         predictor = Predictor(self.settings, self.network.client(lambda: self._may_stop(job)))
         result = predictor.predict(image, name=job.name or "", cancelled=lambda: self._may_stop(job))
         body = write_response(image, result, self.settings, job.form, include=job.include, waited=waited)
         self._on_result(result, job.name)
+        if self._on_image is not None:
+            self._on_image(content, result, job.name)
         return body
 
     def _check(self, data: bytearray) -> int:

@@ -16,6 +16,7 @@ from multiprocessing.connection import Connection, wait
 from pathlib import Path
 from typing import Any
 
+from workbench.cli.kept_images import KeepPlan, KeptImages
 from workbench.cli.serving.http_app import create_application
 from workbench.cli.serving.http_server import INTERRUPTS, Server, announce
 from workbench.cli.serving.responses import WIDTH, Counters, Limits
@@ -32,7 +33,8 @@ _EARLY_EXIT_SECONDS = 10.0  # a process that ends within them, and three before 
 class ServerPlan:
     """Configuration of each process. folder: the export. threads: of the network; None for the model's default.
 
-    sinks: result outputs, None without any. keep_verdicts: see `Predictor.keep_verdicts`.
+    sinks: result outputs, None without any. inbox: images to keep, None for none. keep_verdicts: see
+    `Predictor.keep_verdicts`.
     """
 
     folder: str
@@ -43,6 +45,7 @@ class ServerPlan:
     workers: int
     hosts: frozenset[str] | None = None
     sinks: SinkPlan | None = None
+    inbox: KeepPlan | None = None
     keep_verdicts: bool = False
 
     def run(self, predictor: Predictor, counters: Counters, row: int, serve: Callable[[Any], None]) -> None:
@@ -55,6 +58,9 @@ class ServerPlan:
                 outputs = stack.enter_context(
                     ServeOutputs(self.sinks, predictor.settings, row=row, log=announce, on_change=counters.set_sink)
                 )
+            kept = None
+            if self.inbox:
+                kept = stack.enter_context(KeptImages(self.inbox, predictor.settings, announce, row, self.workers))
             app = create_application(
                 predictor.settings,
                 predictor.engine,
@@ -63,6 +69,7 @@ class ServerPlan:
                 counters=counters,
                 hosts=self.hosts,
                 on_result=outputs.offer if outputs else None,
+                on_image=kept.offer if kept else None,
             )
             serve(app)
         if app.state.handler.is_hung():  # Python would wait for its threads at the end

@@ -9,7 +9,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from workbench.cli.sinks import log_files, marker_files, opcua, tcp_line, webhook
+from workbench.cli.sinks import log_files, marker_files, modbus, mqtt, opcua, tcp_line, webhook
 from workbench.cli.sinks.delivery_queue import Counts, DeliveryQueue, Spool
 from workbench.cli.sinks.sink_base import Record, RecordMaker, Sink, image_key
 from workbench.cli.verb_runner import Console, WrongUse
@@ -27,6 +27,8 @@ SINKS = {
     log_files: (log_files.CsvLog.name, log_files.JsonlLog.name),
     marker_files: (marker_files.MarkerFiles.name,),
     opcua: (opcua.OpcuaVariables.name,),
+    mqtt: (mqtt.MqttMessages.name,),
+    modbus: (modbus.ModbusRegisters.name,),
 }
 _plugins = plugins("workbench.sinks", lambda plugin: plugin.NAMES and plugin.add_arguments and plugin.configure)
 SINKS |= {plugin: tuple(plugin.NAMES) for plugin in _plugins.values()}
@@ -95,7 +97,7 @@ def plan_sinks(options: argparse.Namespace, *, spool: Path) -> SinkPlan | None:
     if options.sink_queue < 1:
         raise WrongUse("--sink-queue must be at least 1")
     if not sinks:
-        if options.spool is not None or options.ok_verdict is not None:
+        if options.spool is not None or (options.ok_verdict is not None and options.inbox is None):
             raise WrongUse("--spool and --ok-verdict need a result output, such as --webhook")
         return None
     return SinkPlan(tuple(sinks), (options.spool or spool).absolute(), options.sink_queue, options.ok_verdict)

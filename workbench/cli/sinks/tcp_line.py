@@ -27,11 +27,19 @@ def configure(options: argparse.Namespace) -> TcpLine | None:
         if options.tcp_ack:
             raise WrongUse("--tcp-ack needs --tcp")
         return None
-    host, _, port = options.tcp.rpartition(":")
-    host = host.removeprefix("[").removesuffix("]")
-    if not host or not port.isascii() or not port.isdecimal() or not 0 < int(port) < 65536:
+    place = host_and_port(options.tcp)
+    if place is None:
         raise WrongUse("--tcp needs HOST:PORT, for example 192.168.0.10:2000")
-    return TcpLine(host, int(port), ack=options.tcp_ack)
+    return TcpLine(*place, ack=options.tcp_ack)
+
+
+def host_and_port(text: str, usual: int = 0) -> tuple[str, int] | None:
+    """Return host and port of HOST:PORT, None if it is not valid. usual: the port without one; 0: it is required."""
+    bare = usual and (text.count(":") != 1 if not text.startswith("[") else text.endswith("]"))
+    host, _, port = (text, ":", str(usual)) if bare else text.rpartition(":")
+    host = host.removeprefix("[").removesuffix("]")
+    valid = host and port.isascii() and port.isdecimal() and 0 < int(port) < 65536
+    return (host, int(port)) if valid else None
 
 
 class TcpLine(Sink):

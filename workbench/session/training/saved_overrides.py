@@ -94,8 +94,8 @@ class SavedOverrides(QObject):
     planned = Signal(object)  # TrainingSettings
     unplanned = Signal(object)  # Problem: reason why no run can be planned
 
-    def __init__(self, session: Session, parent: QObject | None = None) -> None:
-        super().__init__(parent)
+    def __init__(self, session: Session) -> None:
+        super().__init__()
         self._session = session
         self._overrides = SettingsOverrides.of_defaults()
         self._broken: Problem | None = None

@@ -64,8 +64,8 @@ class ExportJob(Job):
     finished = Signal(object)  # dict: path, formats, parity
     cancelled = Signal()
 
-    def __init__(self, parent: QObject | None = None, *, command: Command | None = None) -> None:
-        super().__init__(parent)
+    def __init__(self, *, command: Command | None = None) -> None:
+        super().__init__()
         self._command = command or export_command
         self._cancelling = False
         self.options = DEFAULT_OPTIONS  # of the current or last export

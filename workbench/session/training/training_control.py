@@ -129,8 +129,8 @@ class TrainingControl(QObject):
     preview_arrived = Signal(str)
     state_changed = Signal()
 
-    def __init__(self, session: Session, parent: QObject | None = None, *, command: Command | None = None) -> None:
-        super().__init__(parent)
+    def __init__(self, session: Session, *, command: Command | None = None) -> None:
+        super().__init__()
         self.run: Run | None = None
         self.preparing = False
         self.stopping = False

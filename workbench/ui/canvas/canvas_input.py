@@ -16,8 +16,8 @@ from workbench.core.geometry.selection import Point
 from workbench.ui.canvas.interactor import Interactor, PointerEvent
 from workbench.ui.canvas.layers.canvas_scene import CanvasScene
 from workbench.ui.canvas.layers.view_state import ViewState
+from workbench.ui.canvas.tools.image_context import MAX_DIAMETER, ToolOptions, next_diameter
 from workbench.ui.canvas.tools.tool_base import ENDING, Tool
-from workbench.ui.canvas.tools.tool_options import MAX_DIAMETER, ToolOptions, next_diameter
 
 STEP = 1.25  # zoom factor of one wheel notch
 _PER_STEP = 60  # logical pixels of a two-finger scroll with Ctrl that equal one notch

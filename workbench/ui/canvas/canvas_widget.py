@@ -16,13 +16,11 @@ from workbench.ui.canvas.interactor import Interactor
 from workbench.ui.canvas.layers.canvas_scene import CanvasContent, CanvasScene
 from workbench.ui.canvas.layers.view_state import Viewport, ViewState
 from workbench.ui.canvas.scene_renderer import SceneRenderer
-from workbench.ui.canvas.tools.image_context import ToolTasks
-from workbench.ui.canvas.tools.inspection_tool import AreaOutline
-from workbench.ui.canvas.tools.polygon_tool import PolygonTool
+from workbench.ui.canvas.tools.image_context import ToolOptions, ToolTasks, next_diameter
+from workbench.ui.canvas.tools.polygon_tool import AreaOutline, PolygonTool
 from workbench.ui.canvas.tools.region_tool import RegionTool, SelectedRegion
 from workbench.ui.canvas.tools.tool_base import Tool
 from workbench.ui.canvas.tools.tool_context import ToolContext, ToolRequests
-from workbench.ui.canvas.tools.tool_options import ToolOptions, next_diameter
 from workbench.ui.canvas.tools.tool_registry import TOOLS
 from workbench.ui.shortcuts import key_text
 from workbench.ui.widgets.keyboard import TEXTS, FocusFrame

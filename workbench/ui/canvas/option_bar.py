@@ -21,8 +21,8 @@ from workbench.core.geometry.selection import Measures, measures
 from workbench.session.click_segmentation import ClickSegmentation
 from workbench.session.session import Session
 from workbench.ui.canvas.canvas_widget import Canvas
+from workbench.ui.canvas.tools.image_context import LINES, MAX_DIAMETER, RANGES
 from workbench.ui.canvas.tools.region_tool import RegionTool, SelectedRegion
-from workbench.ui.canvas.tools.tool_options import LINES, MAX_DIAMETER, RANGES
 from workbench.ui.canvas.tools.tool_registry import TOOLS
 from workbench.ui.text import formatting
 from workbench.ui.text.formatting import problem_text

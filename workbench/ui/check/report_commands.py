@@ -62,7 +62,7 @@ class ReportCommands(QObject):
 
     def part_rule(self) -> None:
         """Show how images of the same part are recognized."""
-        from workbench.ui.check.part_rule_dialog import PartRuleDialog
+        from workbench.ui.check.statistics_dialog import PartRuleDialog
 
         for former in self._window.findChildren(PartRuleDialog):
             former.close()

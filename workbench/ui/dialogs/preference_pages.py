@@ -15,7 +15,7 @@ from workbench.core.resources import LANGUAGES
 from workbench.core.runs.training_settings import MAX_MINUTES, MIN_MINUTES
 from workbench.session.preferences import Preferences
 from workbench.ui.actions.command_table import CommandContext
-from workbench.ui.canvas.tools.tool_options import MAX_DIAMETER, RANGES, SWITCHES
+from workbench.ui.canvas.tools.image_context import MAX_DIAMETER, RANGES, SWITCHES
 from workbench.ui.widgets.box_layouts import in_column
 from workbench.ui.widgets.dialogs import PathField
 from workbench.ui.widgets.text_labels import align_text

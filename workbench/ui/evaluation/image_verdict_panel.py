@@ -22,7 +22,7 @@ from workbench.core.text_patterns import fill
 from workbench.inference.region_table import REWORK, UNSURE
 from workbench.inference.verdict_rule import BAD
 from workbench.session.image_verdicts import ImageVerdictResult
-from workbench.ui.evaluation.limit_editor import LimitEditor
+from workbench.ui.evaluation.operating_point_panel import LimitEditor
 from workbench.ui.text import evaluation_texts, formatting
 from workbench.ui.text.formatting import translate_message
 from workbench.ui.widgets.text_labels import align_text, set_disabled_reason

@@ -30,8 +30,8 @@ from workbench.core.project.image_row import ImageRow
 from workbench.core.runs.run import Run
 from workbench.session.project_jobs import GaugeJob, NextPartsJob
 from workbench.session.session import Session
-from workbench.ui.evaluation.headline_metrics import HeadlineMetric
-from workbench.ui.text import formatting, label_next_texts
+from workbench.ui.evaluation.image_confusion_panel import HeadlineMetric
+from workbench.ui.text import formatting, image_texts
 from workbench.ui.text.evaluation_texts import NOTHING
 from workbench.ui.text.formatting import translate_message
 from workbench.ui.widgets.box_layouts import add_items
@@ -158,7 +158,7 @@ class PartPlanDialog(JobDialog):
         self.show_status("")
         self.advice.setText(translate_message(Message("parts.to_test" if found.entries else "parts.none_left")))
         self.advice.show()
-        reasons = {entry.key: map(label_next_texts.reason_text, entry.reasons) for entry in found.entries}
+        reasons = {entry.key: map(image_texts.reason_text, entry.reasons) for entry in found.entries}
         rows = [[key, "; ".join(texts)] for key, texts in reasons.items()]
         self.table.show_rows([self.tr("Image"), self.tr("Reason")], rows)
         self.table.setVisible(bool(rows))

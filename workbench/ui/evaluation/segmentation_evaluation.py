@@ -22,8 +22,12 @@ from workbench.session.run_evaluation import RunEvaluation
 from workbench.ui.evaluation.defect_browser import DefectBrowser
 from workbench.ui.evaluation.evaluation_notices import EvaluationNotices, EvaluationPlaceholder
 from workbench.ui.evaluation.evaluation_tables import ClassTable
-from workbench.ui.evaluation.headline_metrics import EvaluationSide, HeadlineMetrics, split_text
-from workbench.ui.evaluation.image_confusion_panel import ImageConfusionPanel
+from workbench.ui.evaluation.image_confusion_panel import (
+    EvaluationSide,
+    HeadlineMetrics,
+    ImageConfusionPanel,
+    split_text,
+)
 from workbench.ui.evaluation.image_verdict_panel import ImageVerdictPanel
 from workbench.ui.evaluation.operating_point_panel import OperatingPointPanel
 from workbench.ui.widgets.text_labels import CollapsibleSection

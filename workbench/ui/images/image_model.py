@@ -34,7 +34,7 @@ from workbench.session.label_queue import LabelQueue
 from workbench.session.session import Session
 from workbench.session.tasks import Task, TaskRunner
 from workbench.ui.text import formatting
-from workbench.ui.text.label_next_texts import issue_text
+from workbench.ui.text.image_texts import issue_text
 
 EDGE = 192  # pixels of the longer side
 CACHED = 600  # thumbnails

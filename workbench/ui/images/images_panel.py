@@ -33,7 +33,7 @@ from workbench.ui.images.image_filters import (
 )
 from workbench.ui.images.image_model import ImageListModel, ThumbnailProvider
 from workbench.ui.images.thumbnail_view import ThumbnailView
-from workbench.ui.text import formatting, label_next_texts
+from workbench.ui.text import formatting, image_texts
 from workbench.ui.text.formatting import number
 from workbench.ui.widgets.box_layouts import Gap, in_column, in_row
 from workbench.ui.widgets.text_labels import set_disabled_reason
@@ -134,9 +134,9 @@ class LabelQueueHeader(QWidget):
             self.bar.setRange(0, 0)
             self.text.setText(self.tr("Analyzing images…"))
         elif queue.mode == "errors" and queue.issue_list is not None:
-            self.text.setText(label_next_texts.label_issues_text(queue.issue_list, len(queue.keys)))
+            self.text.setText(image_texts.label_issues_text(queue.issue_list, len(queue.keys)))
         elif queue.mode == "next" and queue.ranking is not None:
-            self.text.setText(label_next_texts.label_next_text(queue.ranking))
+            self.text.setText(image_texts.label_next_text(queue.ranking))
         else:
             self.text.setText(self.tr("No images have been analyzed yet."))
 

@@ -34,8 +34,7 @@ from workbench.core.project.import_plan import ImportPlan, PlannedClass, Planned
 from workbench.core.project.plausibility import Concern
 from workbench.core.project.project import DONT_CARE, PALETTE, Project, matching_class
 from workbench.core.text_patterns import fill
-from workbench.ui.label_files.import_options import ImportOptionsRow
-from workbench.ui.label_files.import_report import AccountBox, SkippedList, warning_row
+from workbench.ui.label_files.import_report import AccountBox, ImportOptionsRow, SkippedList, warning_row
 from workbench.ui.label_files.path_choices import MissingImages
 from workbench.ui.text.formatting import capitalized, number, translate_message
 from workbench.ui.widgets.box_layouts import Gap, add_items, in_column, in_row

@@ -48,7 +48,7 @@ class LabelFilesController(QObject):
 
     def show_import(self, paths: Path | Sequence[Path] | None, *, images_only: bool = False) -> None:
         """Show the dialog for an import of these labels. images_only: offer to add the images alone."""
-        from workbench.ui.label_files.import_dialog import ImportDialog  # keeps the start of the window fast
+        from workbench.ui.label_files.label_file_dialogs import ImportDialog  # keeps the start of the window fast
 
         dialog = self._window.findChild(ImportDialog)
         if dialog is None:
@@ -60,7 +60,7 @@ class LabelFilesController(QObject):
 
     def export_labels(self) -> None:
         """Show the dialog for an export."""
-        from workbench.ui.label_files.export_dialog import LabelExportDialog  # keeps the start of the window fast
+        from workbench.ui.label_files.label_file_dialogs import LabelExportDialog  # keeps the start of the window fast
 
         dialog = self._window.findChild(LabelExportDialog) or LabelExportDialog(self._session, self._window)
         dialog.open()
@@ -100,7 +100,7 @@ class LabelFilesController(QObject):
         self._messages.show_message("info", text, topic="import")
 
     def _show_failure(self, problem: Problem) -> None:
-        from workbench.ui.label_files.import_dialog import ImportDialog
+        from workbench.ui.label_files.label_file_dialogs import ImportDialog
 
         if self._window.findChild(ImportDialog) is None:  # the dialog shows it otherwise
             text, advice = problem_text(problem)

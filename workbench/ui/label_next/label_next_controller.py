@@ -24,7 +24,7 @@ from workbench.ui.canvas.interactor import Interactor, PointerEvent
 from workbench.ui.canvas.region_navigator import RegionNavigator
 from workbench.ui.images.images_panel import ImagesPanel
 from workbench.ui.shortcuts import with_key
-from workbench.ui.text import label_next_texts
+from workbench.ui.text import image_texts
 from workbench.ui.widgets.box_layouts import in_column, in_row
 from workbench.ui.widgets.message_bar import MessageBar
 
@@ -285,8 +285,8 @@ class LabelIssueBar(QFrame):
         names = {info.id: info.name for info in project.classes} if project is not None else {}
         row = self._session.rows.get(self._session.key or "")
         good = row is not None and not row.counts
-        self.text.setText(label_next_texts.reason_text(issue_reason(issue, names, good=good)))
-        self.certainty.setText(label_next_texts.certainty_text(issue))
+        self.text.setText(image_texts.reason_text(issue_reason(issue, names, good=good)))
+        self.certainty.setText(image_texts.certainty_text(issue))
         self.next.setText(
             with_key(self.tr("{n} of {count}").format(n=self._issues.place + 1, count=count), "next_label_error")
         )

@@ -17,7 +17,7 @@ from workbench.core.text_patterns import fill
 from workbench.inference.batch.results_log import RESULTS_LOG_FILE
 from workbench.session.prediction_jobs import FolderPrediction, FolderRequest, FolderSummary, ImagePredicted
 from workbench.session.tasks import TaskRunner
-from workbench.ui.text import formatting, prediction_texts
+from workbench.ui.text import formatting, image_texts
 from workbench.ui.text.formatting import translate_message
 from workbench.ui.widgets.dialogs import JobDialog, PathField, open_path
 from workbench.ui.widgets.item_views import show_as_rows
@@ -335,7 +335,7 @@ class PredictFolderDialog(JobDialog):
             self.skip_existing.setChecked(True)
         text = fill(text, done=summary.images, skipped=summary.skipped, path=summary.out)
         if summary.images:
-            text = f"{prediction_texts.summary_text(summary.results)}. {text}"
+            text = f"{image_texts.summary_text(summary.results)}. {text}"
         unlike = sum(row.input is not None and not row.input.ok for row in self.results.rows)
         if unlike:
             text += " " + fill(self.tr("{n} {n:image is|images are} unlike the training images."), n=unlike)

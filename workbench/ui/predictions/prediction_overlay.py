@@ -25,7 +25,7 @@ from workbench.session.training.shown_runs import RunList
 from workbench.session.training.training_control import TrainingControl
 from workbench.ui.canvas.canvas_widget import Canvas
 from workbench.ui.shortcuts import key_text
-from workbench.ui.text.prediction_texts import (
+from workbench.ui.text.image_texts import (
     after_step_text,
     instant_text,
     preview_text,

@@ -435,7 +435,7 @@ class ProjectCommands(QObject):
 
     def add_model(self) -> None:
         """Show the dialog for adding a model that was trained by another program."""
-        from workbench.ui.training.adoption_dialog import AdoptionDialog
+        from workbench.ui.training.model_dialogs import AdoptionDialog
 
         if self._session.writable:
             AdoptionDialog(self._session, self._adoption, self._window).open()

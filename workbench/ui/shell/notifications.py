@@ -353,7 +353,7 @@ class Notifications(QObject):
             self._messages.withdraw("export")  # the result of the export before
 
     def _exported(self, result: dict[str, Any]) -> None:
-        from workbench.ui.training.export_options_dialog import ExportReport
+        from workbench.ui.training.model_dialogs import ExportReport
 
         path = Path(str(result.get("path", "")))
         text = self.tr("Model exported to {path}.").format(path=path)

@@ -1,12 +1,12 @@
 """Stage bar in the menu bar: the stages of a project beside the menus, the model in use, the next step as a button at
-the right end.
+the right end; the pages of the stages, and what the workflow learns from the window.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
-from PySide6.QtCore import QCoreApplication, QEvent, QObject, QRect, Qt, Signal
+from PySide6.QtCore import QCoreApplication, QEvent, QObject, QRect, Qt, QTimer, Signal
 from PySide6.QtGui import QAction
 from PySide6.QtWidgets import QHBoxLayout, QMenuBar, QPushButton, QWidget
 from shiboken6 import isValid
@@ -15,10 +15,13 @@ from workbench.core.text_patterns import fill
 from workbench.session.next_step import ENOUGH, FIRST_DEFECTS, GOOD_GOALS, STAGES, NextStep, Stage, Workflow
 from workbench.session.workflow_monitor import WorkflowMonitor
 from workbench.ui.actions.menus import Actions
+from workbench.ui.evaluation.evaluation_navigation import EvaluationNavigation
+from workbench.ui.evaluation.evaluation_page import EvaluationPage
 from workbench.ui.shell.model_in_use import ModelChip
 from workbench.ui.shortcuts import key_text, with_key
 from workbench.ui.text.formatting import number
 from workbench.ui.text.run_texts import remark_text
+from workbench.ui.training.training_panel import TrainingPanel
 from workbench.ui.widgets.text_labels import IconLabel, set_disabled_reason
 from workbench.ui.widgets.theme import ThemeManager
 
@@ -353,3 +356,48 @@ def _stage_tips() -> dict[Stage, str]:
         "evaluate": with_key(QCoreApplication.translate("StageBar", "Show the evaluation of the model"), "evaluation"),
         "export": with_key(QCoreApplication.translate("StageBar", "Choose the export options"), "export_options"),
     }
+
+
+# --- pages of the stages --------------------------------------------------------------------------
+
+
+def add_stage_bar(
+    menu_bar: QMenuBar,
+    monitor: WorkflowMonitor,
+    actions: Actions,
+    style: ThemeManager,
+    training: TrainingPanel,
+    evaluation: EvaluationPage,
+    navigation: EvaluationNavigation,
+    chip: ModelChip,
+) -> StageBar:
+    """Create the stage bar in a menu bar, connect it with the pages of the window, and return it."""
+
+    def show_training() -> None:
+        navigation.leave()
+        training.heading.setChecked(True)
+
+    pages = {
+        "label": navigation.leave,
+        "train": show_training,
+        "evaluate": navigation.show,
+        "export": actions["export_options"].trigger,
+    }
+    bar = StageBar(monitor, actions, style, pages, chip)
+    StageBarPlacement(bar, menu_bar)
+
+    def report_plan() -> None:
+        model, minutes, _ = training.controls.values()
+        monitor.set_plan(model, minutes)
+
+    def report_evaluation(on: bool) -> None:
+        bar.show_evaluation(on)
+        if on:
+            QTimer.singleShot(0, bar, lambda: monitor.mark_evaluated(evaluation.run))  # the run is shown after that
+
+    training.controls.changed.connect(report_plan)
+    training.view.first_steps.clicked.connect(actions["first_steps"].trigger)
+    evaluation.training_requested.connect(show_training)
+    navigation.switched.connect(report_evaluation)
+    report_plan()
+    return bar

@@ -37,7 +37,7 @@ from workbench.ui.services import Services
 from workbench.ui.shell.canvas_header import CanvasHeader
 from workbench.ui.shell.model_in_use import ExportQuestion, ModelChip, ModelOffer
 from workbench.ui.shell.notifications import Notifications
-from workbench.ui.shell.stage_pages import add_stage_bar
+from workbench.ui.shell.stage_bar import add_stage_bar
 from workbench.ui.shell.status_bar import StatusBar
 from workbench.ui.shell.tool_strip import ToolColumn
 from workbench.ui.shell.welcome import Welcome

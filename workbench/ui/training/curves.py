@@ -11,7 +11,7 @@ from PySide6.QtGui import QColor, QFontMetrics, QGuiApplication, QPen
 from PySide6.QtWidgets import QFrame, QGridLayout, QScrollArea, QWidget
 
 from workbench.core.runs.run_series import MOST, RunSeries
-from workbench.ui.training.plot_definitions import (
+from workbench.ui.training.curve_legend import (
     COMPARED_COLORS,
     COMPARED_LINES,
     GPU_LINES,

@@ -13,8 +13,7 @@ from workbench.core.runs.run import Run
 from workbench.session.training.shown_runs import RunList, RunMonitor
 from workbench.ui.text import formatting, run_texts
 from workbench.ui.text.run_texts import comparison_text
-from workbench.ui.training.curve_legend import CurveExport, CurveLegend
-from workbench.ui.training.plot_definitions import COMPARED_COLORS, COMPARED_LINES
+from workbench.ui.training.curve_legend import COMPARED_COLORS, COMPARED_LINES, CurveExport, CurveLegend
 from workbench.ui.widgets.box_layouts import in_column, in_row
 from workbench.ui.widgets.text_labels import ElidedLabel, IconLabel
 from workbench.ui.widgets.theme import ThemeManager

@@ -115,7 +115,7 @@ class TrainingPanel(QWidget):
 
     def choose_export(self) -> None:
         """Ask for the export options, then export the run in use."""
-        from workbench.ui.training.export_options_dialog import ExportOptionsDialog
+        from workbench.ui.training.model_dialogs import ExportOptionsDialog
 
         run = self._run_list.in_use
         if run is None or not self.can_choose_export():

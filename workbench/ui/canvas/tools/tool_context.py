@@ -14,9 +14,8 @@ from workbench.session.session import Session
 from workbench.ui.canvas.layers.canvas_scene import CanvasContent, CanvasScene
 from workbench.ui.canvas.layers.view_state import ViewState
 from workbench.ui.canvas.scene_renderer import SceneRenderer
-from workbench.ui.canvas.tools.image_context import ImageContext, ToolTasks
+from workbench.ui.canvas.tools.image_context import ImageContext, ToolOptions, ToolTasks
 from workbench.ui.canvas.tools.suggestion_interactor import SuggestionInteractor
-from workbench.ui.canvas.tools.tool_options import ToolOptions
 
 _GRACE = 0.5  # seconds after a shape was closed in which Return belongs to the shape
 

@@ -8,8 +8,7 @@ from PySide6.QtCore import QT_TRANSLATE_NOOP, QCoreApplication
 
 from workbench.ui.canvas.tools.area_tools import FillHolesTool, FillTool, ThresholdTool, WandTool
 from workbench.ui.canvas.tools.click_tool import BoxSegmentationTool, ClickTool
-from workbench.ui.canvas.tools.inspection_tool import InspectionTool
-from workbench.ui.canvas.tools.polygon_tool import PolygonTool
+from workbench.ui.canvas.tools.polygon_tool import InspectionTool, PolygonTool
 from workbench.ui.canvas.tools.region_tool import RegionTool
 from workbench.ui.canvas.tools.shape_tools import (
     BackgroundBrush,

@@ -1,0 +1,170 @@
+"""Images of the line that `serve` and `predict --watch` keep for labeling, in a folder of limited size and age.
+
+Each has three files: STEM.SUFFIX, the image as it arrived, STEM.mask.png, the class map that was predicted, and
+STEM.json, its record as a result output gets it, with `sha256` of the image and `kept`, the reason. STEM is the time
+and the beginning of the checksum, so that no image is kept twice. The record is written last. `workbench inbox` takes
+images from such a folder into a project (`core/suggestions/line_images.py`).
+"""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import hashlib
+import threading
+import time
+from collections import deque
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from workbench.cli.sinks.sink_base import ERROR, NG, Record, RecordMaker
+from workbench.cli.verb_runner import WrongUse
+from workbench.core.project.storage import json_bytes
+from workbench.core.suggestions.line_images import MASK_SUFFIX, RECORD_SUFFIX
+from workbench.inference.io.file_access import make_folder, reason, remove_file, write_atomic
+from workbench.inference.io.image_io import encode_png
+from workbench.inference.model_settings import ModelSettings
+from workbench.inference.predictor import Prediction
+from workbench.inference.verdict_rule import UNSURE, unlike_text
+
+_MB, _DAYS, _EVERY = 2000.0, 30.0, 100
+_WAITING = 16  # images that wait for the disk; further ones are not kept
+
+
+@dataclass(frozen=True)
+class KeepPlan:
+    """Request to keep images. limit: bytes. age: seconds. every: one in so many of the other images; 0 for none."""
+
+    folder: Path
+    limit: float
+    age: float
+    every: int
+    ok_verdict: str | None = None
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    group = parser.add_argument_group(
+        "images kept for labeling", "NG, unsure and unlike images, and a sample of the others; off without --inbox"
+    )
+    group.add_argument("--inbox", type=Path, metavar="DIR", help="keep such images with their results in this folder")
+    group.add_argument("--inbox-mb", type=float, metavar="N", help=f"size of the folder; the oldest go ({_MB:g})")
+    group.add_argument("--inbox-days", type=float, metavar="N", help=f"age at which images are removed ({_DAYS:g})")
+    group.add_argument(
+        "--inbox-every", type=int, metavar="N", help=f"keep one in N of the other images; 0 for none ({_EVERY})"
+    )
+
+
+def plan_inbox(options: argparse.Namespace) -> KeepPlan | None:
+    """Return the request, None without --inbox. Raises WrongUse."""
+    given = {"mb": options.inbox_mb, "days": options.inbox_days, "every": options.inbox_every}
+    if options.inbox is None:
+        for name in (name for name, value in given.items() if value is not None):
+            raise WrongUse(f"--inbox-{name} needs --inbox")
+        return None
+    mb, days, every = (usual if value is None else value for value, usual in zip(given.values(), (_MB, _DAYS, _EVERY)))
+    if not 0 < mb < 1e9 or not 0 < days < 1e5 or every < 0:
+        raise WrongUse("--inbox-mb and --inbox-days must be above 0, and --inbox-every at least 0")
+    return KeepPlan(options.inbox.absolute(), mb * 2**20, days * 86400, int(every), options.ok_verdict)
+
+
+class KeptImages:
+    """Folder of kept images of one process, a context manager whose end waits for the disk.
+
+    row, rows: number of this process, whose images are in a folder of its own, and of all. log: called with one
+    sentence when the first image cannot be kept. Raises NoGoodVerdict, OSError.
+    """
+
+    def __init__(
+        self, plan: KeepPlan, settings: ModelSettings, log: Callable[[str], None], row: int = 0, rows: int = 1
+    ) -> None:
+        self._maker = RecordMaker(settings, plan.ok_verdict)
+        self._folder = plan.folder if rows == 1 else plan.folder / str(row + 1)
+        self._limit, self._age, self._every = plan.limit / rows, plan.age, plan.every
+        self._log: Callable[[str], None] | None = log
+        self._threads = ThreadPoolExecutor(1, thread_name_prefix="inbox")
+        self._places = threading.BoundedSemaphore(_WAITING)
+        make_folder(self._folder)
+        sizes: dict[str, int] = {}
+        for path in sorted(self._folder.iterdir()):
+            stem = path.name.partition(".")[0]
+            sizes[stem] = sizes.get(stem, 0) + path.stat().st_size
+        self._kept = deque(sizes.items())  # oldest first
+        self._sums = {stem.rpartition("-")[2] for stem in sizes}
+        self._size = sum(sizes.values())
+
+    def __enter__(self) -> KeptImages:
+        return self
+
+    def __exit__(self, *error: Any) -> None:
+        self._threads.shutdown()
+
+    def offer(self, content: bytes | bytearray, result: Prediction, name: str | None) -> None:
+        """Keep an image if there is a reason to, in another thread. content: of its file. Never waits."""
+        digest = hashlib.sha256(content).hexdigest()
+        record = self._maker.make(result.to_json(), key=digest, name=name or digest[:16])
+        why = self._reason(record, digest)
+        if not why or not self._places.acquire(blocking=False):
+            return
+        data = bytes(content)
+        try:
+            self._threads.submit(self._keep, data, {**record, "sha256": digest, "kept": why}, result.mask)
+        except RuntimeError:  # the program ends
+            self._places.release()
+
+    def _reason(self, record: Record, digest: str) -> str:
+        if unlike_text(record):
+            return "unlike"
+        if record["verdict"] == UNSURE:
+            return UNSURE
+        if record["result"] in (NG, ERROR):
+            return NG
+        return "sample" if self._every and int(digest[16:24], 16) % self._every == 0 else ""
+
+    def _keep(self, data: bytes, record: Record, mask: np.ndarray | None) -> None:
+        try:
+            mark = record["sha256"][:16]
+            if mark not in self._sums:
+                stem = f"{time.strftime('%Y%m%dT%H%M%S', time.gmtime())}{time.time_ns() // 10**6 % 1000:03}-{mark}"
+                files = {_suffix(data): data, RECORD_SUFFIX: json_bytes(record)}
+                if mask is not None:
+                    files = {MASK_SUFFIX: bytes(encode_png(mask)), **files}
+                for suffix, content in files.items():
+                    write_atomic(self._folder / f"{stem}{suffix}", content)
+                size = sum(map(len, files.values()))
+                self._kept.append((stem, size))
+                self._sums.add(mark)
+                self._size += size
+            self._prune()
+        except OSError as error:
+            if self._log is not None:
+                self._log(f"Images cannot be kept in {self._folder}: {reason(error)}.")
+                self._log = None
+        finally:
+            self._places.release()
+
+    def _prune(self) -> None:
+        oldest = time.strftime("%Y%m%dT%H%M%S", time.gmtime(time.time() - self._age))
+        while self._kept and (self._size > self._limit or self._kept[0][0] < oldest):
+            stem, size = self._kept.popleft()
+            self._size -= size
+            self._sums.discard(stem.rpartition("-")[2])
+            for path in self._folder.glob(f"{stem}.*"):
+                with contextlib.suppress(OSError):  # in use: it goes when the program starts again
+                    remove_file(path, missing_ok=True)
+
+
+_SIGNATURES = ((b"\x89PNG", ".png"), (b"\xff\xd8", ".jpg"), (b"BM", ".bmp"), (b"II", ".tif"), (b"MM", ".tif"))
+
+
+def _suffix(data: bytes) -> str:
+    """Return the suffix of an image file by its first bytes."""
+    if data[8:12] == b"WEBP":
+        return ".webp"
+    if data[:1] == b"P" and data[1:2] in b"123456":
+        return ".pnm"
+    return next((suffix for start, suffix in _SIGNATURES if data.startswith(start)), ".jp2")
