@@ -6,6 +6,7 @@ from PySide6.QtCore import QEvent, QPoint, Qt, Signal
 from PySide6.QtGui import QPainter
 from PySide6.QtWidgets import QWidget
 
+from workbench.core.geometry.drawing import Rect
 from workbench.core.geometry.selection import Selection
 from workbench.session.click_segmentation import ClickSegmentation
 from workbench.session.session import Session
@@ -126,6 +127,10 @@ class Canvas(QWidget):
     def current(self) -> Tool:
         """Tool in use."""
         return self.tools[self.tool]
+
+    def arrive(self, rect: Rect) -> None:
+        """Let the tool follow a key that has moved the view to a region."""
+        self.current.arrive(rect)
 
     def choose_tool(self, name: str) -> None:
         tool = self.current
