@@ -2625,6 +2625,10 @@
         <translation>图片</translation>
     </message>
     <message>
+        <source>This is the first image. Enter marks it as done and opens the next one.</source>
+        <translation>这是第一张图片。按 Enter 将其标记为已完成，并打开下一张。</translation>
+    </message>
+    <message>
         <source>No listed image is left to mark as done.</source>
         <translation>列表中没有待标记为已完成的图片。</translation>
     </message>
@@ -2916,6 +2920,101 @@
     <message>
         <source>{undo} undoes the import. To train on the labels, click Train.</source>
         <translation>按 {undo} 可撤销导入。要用这些标注训练，请点击“开始训练”。</translation>
+    </message>
+</context>
+<context>
+    <name>InboxDialog</name>
+    <message>
+        <source>Inbox</source>
+        <translation>收件箱</translation>
+    </message>
+    <message>
+        <source>Folder of --inbox</source>
+        <translation>--inbox 的文件夹</translation>
+    </message>
+    <message>
+        <source>Time</source>
+        <translation>时间</translation>
+    </message>
+    <message>
+        <source>Name</source>
+        <translation>名称</translation>
+    </message>
+    <message>
+        <source>Verdict</source>
+        <translation>判定</translation>
+    </message>
+    <message>
+        <source>Kept because</source>
+        <translation>保留原因</translation>
+    </message>
+    <message>
+        <source>Kept images</source>
+        <translation>保留的图片</translation>
+    </message>
+    <message>
+        <source>Take as suggestions</source>
+        <translation>作为建议取入</translation>
+    </message>
+    <message>
+        <source>The predicted regions become suggestions, to be corrected and accepted</source>
+        <translation>预测的区域成为建议，可修正后接受</translation>
+    </message>
+    <message>
+        <source>Accept predictions</source>
+        <translation>接受预测结果</translation>
+    </message>
+    <message>
+        <source>The predictions become the labels of the images</source>
+        <translation>预测结果成为图片的标注</translation>
+    </message>
+    <message>
+        <source>Close</source>
+        <translation>关闭</translation>
+    </message>
+    <message>
+        <source>Images that the server or a watched folder keeps with --inbox. No image is taken twice.</source>
+        <translation>服务或监视文件夹用 --inbox 保留的图片。任何图片都不会取入两次。</translation>
+    </message>
+    <message>
+        <source>NG</source>
+        <translation>NG</translation>
+    </message>
+    <message>
+        <source>unsure</source>
+        <translation>不确定</translation>
+    </message>
+    <message>
+        <source>unlike the training</source>
+        <translation>与训练不符</translation>
+    </message>
+    <message>
+        <source>sample</source>
+        <translation>抽样</translation>
+    </message>
+    <message>
+        <source>in the project</source>
+        <translation>已在项目中</translation>
+    </message>
+    <message>
+        <source>{n} {n:image|images}, {new} not in the project</source>
+        <translation>{n} 张图片，其中 {new} 张不在项目中</translation>
+    </message>
+    <message>
+        <source>No image is kept in this folder.</source>
+        <translation>此文件夹中没有保留的图片。</translation>
+    </message>
+    <message>
+        <source>Select images that are not in the project</source>
+        <translation>请选择不在项目中的图片</translation>
+    </message>
+    <message>
+        <source>The project is read-only</source>
+        <translation>项目为只读</translation>
+    </message>
+    <message>
+        <source>{n} {n:image is|images are} taken, below inbox/ in the image list</source>
+        <translation>已取入 {n} 张图片，在图片列表中位于 inbox/ 之下</translation>
     </message>
 </context>
 <context>
@@ -5510,6 +5609,14 @@
     <message>
         <source>Add &amp;folder…</source>
         <translation>添加文件夹(&amp;F)…</translation>
+    </message>
+    <message>
+        <source>Inbox…</source>
+        <translation>收件箱…</translation>
+    </message>
+    <message>
+        <source>Images that the line has kept for labeling: look at them and take them into the project</source>
+        <translation>产线为标注保留的图片：查看并取入项目</translation>
     </message>
     <message>
         <source>Ima&amp;ge folders…</source>
@@ -10605,12 +10712,12 @@
         <translation>{hits} / {total}</translation>
     </message>
     <message>
-        <source>{low}–{high}%</source>
-        <translation>{low}–{high}%</translation>
+        <source>by class</source>
+        <translation>因类别而异</translation>
     </message>
     <message>
-        <source>{low}–{high} px²</source>
-        <translation>{low}–{high} px²</translation>
+        <source>{low}–{high}%</source>
+        <translation>{low}–{high}%</translation>
     </message>
 </context>
 <context>
@@ -12612,6 +12719,14 @@
     <message>
         <source>{n} {n:object touches others of its|objects touch others of their} class and became one region with them.</source>
         <translation>{n} 个对象与同类的其他对象相接，已合并为一个区域。</translation>
+    </message>
+    <message>
+        <source>{note} Found in: {files}.</source>
+        <translation>{note}所在文件：{files}。</translation>
+    </message>
+    <message>
+        <source>{note} Found in: {files} and {n} more.</source>
+        <translation>{note}所在文件：{files} 及另外 {n} 个。</translation>
     </message>
     <message>
         <source>{n} {n:shape lies|shapes lie} mostly outside of the image and {n:was|were} cut at its edge. {n:Its|Their} numbers may have another meaning.</source>

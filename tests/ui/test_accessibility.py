@@ -27,6 +27,7 @@ from tests.ui.accessibility import (
 from workbench.core.problems import UntrustedPlaces
 from workbench.core.runs.export_options import ExportOptions
 from workbench.session.error_log import ErrorReport
+from workbench.session.preferences import Preferences
 from workbench.ui.actions.shortcut_changes import ShortcutsDialog
 from workbench.ui.check.check_dialog import CheckDialog, ReportDialog
 from workbench.ui.check.statistics_dialog import PartRuleDialog, StatisticsDialog
@@ -34,6 +35,7 @@ from workbench.ui.dialogs.preferences_dialog import PreferencesDialog
 from workbench.ui.evaluation.comparison_dialog import ComparisonDialog
 from workbench.ui.evaluation.part_dialogs import GaugeDialog, PartPlanDialog
 from workbench.ui.help.guide_window import GuideWindow
+from workbench.ui.images.inbox_dialog import InboxDialog
 from workbench.ui.label_files.label_file_dialogs import ImportDialog, LabelExportDialog
 from workbench.ui.labels.class_merge_card import ClassMergeDialog
 from workbench.ui.predictions.predict_folder_dialog import PredictFolderDialog
@@ -93,6 +95,7 @@ def factories(application, folder: Path) -> dict[type[QDialog], Callable[[], QDi
         PreferencesDialog: lambda: shown(window.table["settings"].trigger, PreferencesDialog),
         AboutDialog: lambda: AboutDialog(window),
         SourcesDialog: lambda: SourcesDialog(session, window),
+        InboxDialog: lambda: InboxDialog(session, Preferences(), window),
         ErrorDetails: lambda: ErrorDetails(ErrorReport("text", "details"), folder, lambda path: None, window),
         AdoptionDialog: lambda: AdoptionDialog(session, services.adoption, window),
         ExportOptionsDialog: lambda: ExportOptionsDialog("unet", ExportOptions(), window),

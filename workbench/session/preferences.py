@@ -56,6 +56,7 @@ class Preferences:
     click_encoder: str = ""  # ONNX files of the click segmentation
     click_decoder: str = ""
     click_values: str = "auto"  # meaning of the encoder's input
+    inbox: str = ""  # folder of images that a line has kept
     shortcuts: dict[str, str] = field(default_factory=dict)  # changed key sequences by command id
 
     @classmethod

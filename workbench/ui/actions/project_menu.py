@@ -185,6 +185,13 @@ class ProjectMenu(MenuTable):
                 needs=WRITABLE,
             ),
             Command(
+                "inbox",
+                self.tr("Inbox…"),
+                lambda c: c.sources.show_inbox(),
+                needs=PROJECT,
+                tip=self.tr("Images that the line has kept for labeling: look at them and take them into the project"),
+            ),
+            Command(
                 "sources",
                 self.tr("Ima&ge folders…"),
                 lambda c: c.sources.show_sources(),

@@ -29,6 +29,7 @@ class SourceCommands(QObject):
         super().__init__(window)
         self._window, self._messages = window, messages
         session = self._session = services.session
+        self._preferences = services.preferences
         self._packing, self._project_merge = services.packing, services.project_merge
         self._missing: tuple[str, ...] = ()
         self._waiting: Waiting | None = None
@@ -54,6 +55,12 @@ class SourceCommands(QObject):
         dialog.locate_requested.connect(self.locate)
         dialog.removal_requested.connect(self.remove_source)
         dialog.open()
+
+    def show_inbox(self) -> None:
+        """Show the images that a line has kept for labeling."""
+        from workbench.ui.images.inbox_dialog import InboxDialog
+
+        InboxDialog(self._session, self._preferences, self._window).open()
 
     def add(self) -> None:
         """Let the user choose a folder whose images are used where they are."""
