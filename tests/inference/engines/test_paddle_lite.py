@@ -70,7 +70,7 @@ def test_python_without_the_library_is_reported(tmp_path, monkeypatch):
         engine(batch(1, 3, 8, 8))
 
 
-def test_reason_says_how_to_get_it(gray_export, monkeypatch):
+def test_reason_states_how_to_install_it(gray_export, monkeypatch):
     monkeypatch.delenv(PYTHON_VARIABLE, raising=False)
     assert not is_installed("lite") and "in Python 3.8" in unavailable_reason("lite")
     monkeypatch.setenv(PYTHON_VARIABLE, "/missing/python")
