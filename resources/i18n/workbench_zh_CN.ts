@@ -2633,6 +2633,10 @@
         <translation>图片</translation>
     </message>
     <message>
+        <source>This is the first image. Enter marks it as done and opens the next one.</source>
+        <translation>这是第一张图片。按 Enter 将其标记为已完成，并打开下一张。</translation>
+    </message>
+    <message>
         <source>No listed image is left to mark as done.</source>
         <translation>列表中没有待标记为已完成的图片。</translation>
     </message>
@@ -10732,12 +10736,12 @@
         <translation>{hits} / {total}</translation>
     </message>
     <message>
-        <source>{low}–{high}%</source>
-        <translation>{low}–{high}%</translation>
+        <source>by class</source>
+        <translation>因类别而异</translation>
     </message>
     <message>
-        <source>{low}–{high} px²</source>
-        <translation>{low}–{high} px²</translation>
+        <source>{low}–{high}%</source>
+        <translation>{low}–{high}%</translation>
     </message>
 </context>
 <context>
@@ -12739,6 +12743,14 @@
     <message>
         <source>{n} {n:object touches others of its|objects touch others of their} class and became one region with them.</source>
         <translation>{n} 个对象与同类的其他对象相接，已合并为一个区域。</translation>
+    </message>
+    <message>
+        <source>{note} Found in: {files}.</source>
+        <translation>{note}所在文件：{files}。</translation>
+    </message>
+    <message>
+        <source>{note} Found in: {files} and {n} more.</source>
+        <translation>{note}所在文件：{files} 及另外 {n} 个。</translation>
     </message>
     <message>
         <source>{n} {n:shape lies|shapes lie} mostly outside of the image and {n:was|were} cut at its edge. {n:Its|Their} numbers may have another meaning.</source>

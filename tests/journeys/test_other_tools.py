@@ -1,4 +1,6 @@
-"""From the folder of another labeling tool to labeled images that can be trained on, with a drop and three buttons."""
+"""From the folder of another labeling tool to labeled images that can be trained on, with a drop and three buttons, and
+back to that tool with a corrected label.
+"""
 
 from __future__ import annotations
 
@@ -11,7 +13,7 @@ from PySide6.QtCore import Qt
 
 from tests.conftest import scratched
 from workbench.inference.io.image_io import write_png
-from workbench.ui.label_files.label_file_dialogs import ImportDialog
+from workbench.ui.label_files.label_file_dialogs import ImportDialog, LabelExportDialog
 from workbench.ui.project.new_project_dialog import NewProjectDialog, QuickProjectDialog
 
 IMAGES = 12
@@ -88,3 +90,50 @@ def test_from_the_files_of_a_tool_to_the_training(user, qtbot, tmp_path, make, m
     user.click(bar.answer)
     qtbot.waitUntil(lambda: bar.next.text().startswith("Train "))
     assert (user.inputs.clicks, user.inputs.keys, user.inputs.drags) == (3, 1, 1)
+
+
+def test_corrected_labels_return_to_their_tool(user, qtbot, tmp_path, monkeypatch):
+    monkeypatch.setattr("pathlib.Path.home", lambda: tmp_path / "home")  # the project is created there
+    folder, session, window = tmp_path / "labels", user.session, user.window
+    folder.mkdir()
+    labelme(folder)
+    wrong = folder / "p 00.json"
+    content = json.loads(wrong.read_text("utf-8"))
+    defect, content["shapes"][0]["points"] = content["shapes"][0]["points"], [[1, 1], [9, 1], [9, 7], [1, 7]]
+    wrong.write_text(json.dumps(content), "utf-8")
+    user.drop_folder(folder)
+    qtbot.waitUntil(user.dialog(QuickProjectDialog).found.isVisible)
+    user.key(Qt.Key.Key_Return)
+    dialog = user.dialog(ImportDialog)
+    with qtbot.waitSignal(session.label_import.imported):
+        user.click(dialog.import_button)
+    user.click(dialog.close_button)
+    qtbot.waitUntil(
+        lambda: (session.key or "").endswith("p 00.png") and window.canvas.content.seen and session.mask.any()
+    )
+
+    # Delete the wrong region, and paint the defect.
+    user.key(Qt.Key.Key_V)
+    user.click_image(5, 4)
+    user.key(Qt.Key.Key_Delete)
+    assert not session.mask.any()
+    mask = np.zeros_like(session.mask)
+    (x0, y0), (x1, y1) = defect[0], defect[2]
+    mask[y0:y1, x0:x1] = 1
+    user.key(Qt.Key.Key_B)
+    user.scribble(mask)
+    assert session.mask.any(), "the class of the labels is the one to paint with"
+
+    # Back to the tool.
+    user.choose("export_labels")
+    export = user.dialog(LabelExportDialog)
+    export.format.setCurrentIndex(export.format.findData("labelme"))
+    with qtbot.waitSignal(export.job.ended):
+        user.click(export.start_button)
+    out = export.folder.path
+    export.close()
+    files = sorted(out.rglob("*.json"))
+    assert [path.name for path in files] == [f"p {number:02d}.json" for number in range(IMAGES)]
+    (shape,) = json.loads(files[0].read_text("utf-8"))["shapes"]
+    columns, rows = np.array(shape["points"]).T
+    assert shape["label"] == "划痕" and abs(columns.min() - x0) < 4 and abs(rows.max() - y1) < 4

@@ -154,6 +154,7 @@ class UserInput:
 
         self.qtbot.waitUntil(shown)
         dialogs[0].activateWindow()
+        self.qtbot.waitUntil(dialogs[0].isActiveWindow)
         return dialogs[0]
 
     def activate(self) -> None:

@@ -27,6 +27,7 @@ class ClassList(QObject):
         self.hidden: set[int] = set()
         self._editor = editor
         self._project: Project | None = None
+        self.changed.connect(self._choose_first)
 
     def open(self, project: Project) -> None:
         self._project = project
@@ -45,6 +46,11 @@ class ClassList(QObject):
             self._editor.class_id = id
             self.chosen.emit(id)
 
+    def _choose_first(self) -> None:
+        """Choose a class once the project has its first one, whether it was added or came with imported labels."""
+        if self._project is not None and self._project.classes and self._editor.class_id == BACKGROUND:
+            self.choose(self._project.classes[0].id)
+
     def set_hidden(self, id: int, hidden: bool) -> None:
         (self.hidden.add if hidden else self.hidden.discard)(id)
         self.changed.emit()
@@ -57,10 +63,7 @@ class ClassList(QObject):
     # --- classes and verdicts of the project ------------------------------------------------------
 
     def add(self, name: str, color: str | None = None) -> ClassInfo | None:
-        info = self._change(class_list.add_class, name, color)
-        if info is not None and self._editor.class_id == BACKGROUND:
-            self.choose(info.id)
-        return info
+        return self._change(class_list.add_class, name, color)
 
     def rename(self, id: int, name: str) -> None:
         self._change(class_list.rename_class, id, name)

@@ -15,6 +15,7 @@ from workbench.core.evaluation.stored_predictions import LabeledDefect
 from workbench.core.geometry.drawing import NOTHING, Rect
 from workbench.core.project import annotation
 from workbench.core.project.project import Project
+from workbench.ui.text import evaluation_texts
 
 
 def choose_tab(page, name):
@@ -134,6 +135,7 @@ def test_sliders_update_results_and_point_can_be_stored_and_reset(page, applicat
         QTest.mouseClick(points.restore, Qt.MouseButton.LeftButton)
     assert operating_point.settings_of(run).min_area == (9, 9) and evaluation.point.min_area == (9, 9)
     assert page.browser.tabs["false"].text() == "False alarms  1" and not points.restore.isEnabled()
+    assert evaluation_texts.least_area(evaluation.point.at(1, area=100), [0, 1], None) == "by class"
     # The slider of the cost finds the point of the lowest cost.
     page.scope.setCurrentIndex(0)
     page.scope.activated.emit(0)

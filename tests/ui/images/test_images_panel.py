@@ -49,6 +49,20 @@ def test_next_and_position_follow_filter_and_sort_order(driver):
     assert position.text() == "1 of 5"
 
 
+def test_first_press_stays_on_the_first_image_of_a_new_project(application, tmp_path, qtbot):
+    session, window = application.services.session, application.window
+    with Project.create(tmp_path / "new", classes=["pit"]) as project:
+        for number in range(3):
+            write_png(project.image_path(f"p{number}.png"), np.full((40, 50), 90 + number, np.uint8))
+    with qtbot.waitSignal(session.image_opened):
+        session.open_project(tmp_path / "new")
+    qtbot.waitUntil(lambda: len(session.rows) == 3 and window.canvas.content.seen)
+    window.table["next_open"].trigger()
+    assert session.opening == "p0.png" and any("first image" in text for text in window.messages.texts)
+    window.table["next_open"].trigger()  # the user does not want to label it
+    qtbot.waitUntil(lambda: session.key == "p1.png")
+
+
 def test_row_and_status_bar_after_a_stroke(driver):
     # The row of the list is updated.
     session, model = driver.session, driver.window.images.model

@@ -6,9 +6,9 @@ import os
 
 import psutil
 import pytest
-from PySide6.QtCore import QCoreApplication, QMimeData, QPoint, QPointF, Qt, QUrl
+from PySide6.QtCore import QCoreApplication, QMimeData, QPoint, QPointF, QSize, Qt, QUrl
 from PySide6.QtGui import QDragEnterEvent, QDropEvent, QPalette
-from PySide6.QtWidgets import QApplication, QLabel, QPushButton
+from PySide6.QtWidgets import QApplication, QLabel, QPushButton, QWidget
 
 from workbench.core.project.project import Project
 from workbench.session.preferences import Preferences
@@ -16,6 +16,7 @@ from workbench.ui.predictions.prediction_overlay import PredictionOverlay
 from workbench.ui.project.help_dialogs import AboutDialog
 from workbench.ui.project.new_project_dialog import NewProjectDialog, QuickProjectDialog, names
 from workbench.ui.shell.application import Application, unusable_qt
+from workbench.ui.widgets.text_labels import available_area, keep_on_screen
 from workbench.ui.widgets.theme import NAMES, Theme
 
 
@@ -258,3 +259,16 @@ def test_sample_project_is_created_and_opened(application, qtbot, tmp_path, monk
 def test_unusable_qt_version_is_rejected():
     assert "6.12.0" in unusable_qt("6.12.0", (3, 11)) and "pip install" in unusable_qt("6.12.0", (3, 10))
     assert not unusable_qt("6.12.0", (3, 12)) and not unusable_qt("6.11.3", (3, 11))
+
+
+def test_stored_geometry_fits_on_the_screen(qtbot):
+    """As after a change of the scale: the frame of the window is on the screen as well."""
+    window = QWidget()
+    qtbot.addWidget(window)
+    screen = available_area(window)
+    window.setGeometry(screen.x() + 60, screen.y() + 10, screen.width() + 300, screen.height() + 200)
+    keep_on_screen(window)
+    assert screen.contains(window.geometry()) and window.y() > screen.y() + 20
+    window.setGeometry(screen.right() - 50, screen.bottom() - 50, 300, 200)
+    keep_on_screen(window)
+    assert screen.contains(window.geometry()) and window.size() == QSize(300, 200)

@@ -7,7 +7,7 @@ A label that cannot be imported is skipped with the reason. Nothing of the proje
 from __future__ import annotations
 
 import hashlib
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -19,7 +19,7 @@ import numpy as np
 from workbench.core import problems
 from workbench.core.geometry.selection.box_cut import box_region
 from workbench.core.images.image_files import image_size, read_displayed, thumbnail
-from workbench.core.messages import Message
+from workbench.core.messages import Message, join
 from workbench.core.project import annotation, import_journal
 from workbench.core.project.file_transaction import dropped_text
 from workbench.core.project.formats.base import FAULTS, ImportedEntry, ImportedLabel, UnreadableLabel, reason
@@ -44,6 +44,9 @@ from workbench.inference.io.image_io import decode_image
 Progress = Callable[[int, int], None]
 _EXAMINED, _EXAMINED_EDGE = 40, 256  # images that are read to see whether they are blank, and their longer side
 _ALREADY_LABELED = Message("import.already_labeled")
+
+
+_NAMED = 3  # files in a note
 
 
 @dataclass
@@ -105,7 +108,7 @@ class LabelReading:
         self.verdict_counts: Counter[str] = Counter()  # by name in the labels
         self.report = ImportReport(self.format.name, notes=list(self.batch.notes))
         self.report.found = {format.name: count for format, count in files.found}
-        self._lost: Counter[str] = Counter()  # of all labels: message id -> count
+        self._lost: dict[str, Counter[str]] = defaultdict(Counter)  # message id -> {file: count}
         self._copies = ImageCopies()
         self._seen: set[str] = set()
         self._matched: set[str] = set()
@@ -136,7 +139,7 @@ class LabelReading:
             report.notes.append(Message("import.background", n=report.background))
         if 0 < self._empty < report.labeled:
             report.notes.append(Message("import.empty_labels", n=self._empty))
-        report.notes += [Message(id, n=count) for id, count in sorted(self._lost.items())]
+        report.notes += [_lost_text(id, self._lost[id]) for id in sorted(self._lost)]
         report.added_classes = [info.name for info in self.classes.added]
         report.added_verdicts = [name for name in self.verdicts if name not in self.project.file.verdicts]
         report.concerns = self._plausibility.concerns()
@@ -247,7 +250,9 @@ class LabelReading:
         if entry.split is not None and self.has_split:
             report.splits[entry.split] += 1
         report.image_notes += [(str(entry.label), text) for text in (*filter(None, [entry.remark]), *label.notes)]
-        self._lost += label.lost
+        for id, count in label.lost.items():
+            if count:
+                self._lost[id][str(entry.label)] += count
         for one in entries:
             self._account.use_entry(one, [*entry.refused, *label.refused] if one is entry else [])
         if entry.image is not None and not entry.background:
@@ -317,7 +322,7 @@ class LabelReading:
         added = image.new or (self.source is not None and image.key.startswith(self.source.prefix))
         if not (added and self._copies.is_copy(path)):
             return False
-        self._lost["import.copies"] += 1
+        self._lost["import.copies"][str(path)] += 1
         self.batch.mask_files.append(path)  # excluded from the images of a source
         return True
 
@@ -341,6 +346,15 @@ class LabelReading:
             return note.status == "done" or bool(annotation.read_mask(path).any())
         except problems.MaskBroken:
             return True
+
+
+def _lost_text(id: str, files: Counter[str]) -> Message:
+    """Return a note with the total and the first of the files."""
+    note, names = Message(id, n=files.total()), [Path(file).name for file in list(files)[:_NAMED]]
+    shown = join("list.comma", names)
+    if len(files) <= _NAMED:
+        return Message("import.found_in", note=note, files=shown)
+    return Message("import.found_in_more", note=note, files=shown, n=len(files) - _NAMED)
 
 
 def _size(image: ImportImage) -> tuple[int, int]:

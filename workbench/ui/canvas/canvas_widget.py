@@ -6,6 +6,7 @@ from PySide6.QtCore import QEvent, QPoint, Qt, Signal
 from PySide6.QtGui import QPainter
 from PySide6.QtWidgets import QWidget
 
+from workbench.core.geometry.drawing import Rect
 from workbench.core.geometry.selection import Selection
 from workbench.session.click_segmentation import ClickSegmentation
 from workbench.session.session import Session
@@ -55,22 +56,7 @@ class Canvas(QWidget):
         self.content = CanvasContent(session, self.scene, self)
         self.options = ToolOptions(self)
         self.tasks = ToolTasks(self)
-        self.context = context = ToolContext(
-            session=session,
-            clicks=clicks,
-            content=self.content,
-            scene=self.scene,
-            view=self.view_state,
-            renderer=self.renderer,
-            options=self.options,
-            tasks=self.tasks,
-            requests=ToolRequests(
-                refuse=self.refused.emit,
-                report=self.measured.emit,
-                choose_region=self.region_chosen.emit,
-                edit_outline=self._edit_outline,
-            ),
-        )
+        self.context = context = _context(self, session)
         self.suggestions = context.suggestions
         self.tools = {name: spec.tool(context) for name, spec in TOOLS.items()}
         self.tool = "brush"
@@ -126,6 +112,10 @@ class Canvas(QWidget):
     def current(self) -> Tool:
         """Tool in use."""
         return self.tools[self.tool]
+
+    def arrive(self, rect: Rect) -> None:
+        """Let the tool follow a key that has moved the view to a region."""
+        self.current.arrive(rect)
 
     def choose_tool(self, name: str) -> None:
         tool = self.current
@@ -326,3 +316,23 @@ class Canvas(QWidget):
                 painter.drawText(self.rect(), Qt.AlignmentFlag.AlignCenter, text)
         finally:
             painter.end()  # a painter kept alive by a traceback would terminate the process
+
+
+def _context(canvas: Canvas, session: Session) -> ToolContext:
+    """Return the access of the tools to the session and to a canvas."""
+    return ToolContext(
+        session=session,
+        clicks=canvas.clicks,
+        content=canvas.content,
+        scene=canvas.scene,
+        view=canvas.view_state,
+        renderer=canvas.renderer,
+        options=canvas.options,
+        tasks=canvas.tasks,
+        requests=ToolRequests(
+            refuse=canvas.refused.emit,
+            report=canvas.measured.emit,
+            choose_region=canvas.region_chosen.emit,
+            edit_outline=canvas._edit_outline,
+        ),
+    )

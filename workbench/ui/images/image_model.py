@@ -319,10 +319,13 @@ class ImageListModel(QAbstractTableModel):
         row = -1 if position is None else int(self._rows[position])
         return _ROOT if row < 0 else self.index(row, 0)
 
-    def next_where(self, search: str, key: str | None, step: int) -> str | None:
-        """Return the nearest listed image after `key` (before with -1), wrapping around, that a search finds."""
+    def next_where(self, search: str, key: str | None, step: int, *, own: bool = False) -> str | None:
+        """Return the nearest listed image after `key` (before with -1), wrapping around, that a search finds.
+
+        own: `key` itself is the nearest one, if it is found.
+        """
         matches, _ = select(parse(search), self.table, ())
-        row = next_row(np.flatnonzero(matches[self.order]), self.index_of(key).row(), step)
+        row = next_row(np.flatnonzero(matches[self.order]), self.index_of(key).row() - own * step, step)
         return None if row is None else self.key_at(row)
 
     def count_where(self, state: str) -> int:

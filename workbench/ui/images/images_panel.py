@@ -170,6 +170,7 @@ class ImagesPanel(QWidget):
         self.setAttribute(Qt.WidgetAttribute.WA_StyledBackground)
         self._session, self._style, self._queue = session, style, queue
         self._requested: str | None = None  # key of the image requested last
+        self._first: str | None = None  # key of the image that was opened with the project, until another one is
         self.thumbnails = ThumbnailProvider(self)
         self.model = ImageListModel(session, queue)
         self.browsing = False  # the thumbnail view is visible
@@ -248,8 +249,12 @@ class ImagesPanel(QWidget):
 
         quiet: say nothing if there is none.
         """
-        key = self.model.next_where(f"status:{state}", self._requested, step)
-        if key is not None:
+        first, self._first = self._first, None
+        own = step > 0 and first is not None and not quiet  # nobody has worked on the first image yet
+        key = self.model.next_where(f"status:{state}", self._requested, step, own=own)
+        if key is not None and key == first and not self.browsing:
+            self.stopped.emit(self.tr("This is the first image. Enter marks it as done and opens the next one."), 0)
+        elif key is not None:
             self.open(key)
         if key is not None or quiet:
             return
@@ -364,7 +369,7 @@ class ImagesPanel(QWidget):
         self.view.viewport().update()
 
     def _closed(self) -> None:
-        self._requested = None
+        self._requested = self._first = None
         if self.browsing:
             self.toggle_thumbnails()
         self.thumbnails.set_project(None)
@@ -387,6 +392,7 @@ class ImagesPanel(QWidget):
         self.view.scheduleDelayedItemsLayout()  # rows with reasons are higher
 
     def _select_current(self, key: str, _: object = None) -> None:
+        self._first = key if self._requested is None else None
         self._requested = key
         index = self.model.index_of(key)
         if not index.isValid() and key in self._session.rows and not self.model.text:

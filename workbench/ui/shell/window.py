@@ -386,6 +386,7 @@ class Window(QMainWindow):
         self.images.stopped.connect(partial(messages.explain_stop, self.images.show_all))
         self.region_navigator.stepped.connect(self.status.show_step)
         self.region_navigator.arrived.connect(canvas.suggestions.highlight_at_pointer)
+        self.region_navigator.arrived.connect(canvas.arrive)
         canvas.tool_changed.connect(lambda: canvas.ruler.switch(False))
         canvas.refused.connect(messages.refused)
         self.table.refused.connect(messages.command_refused)

@@ -28,7 +28,7 @@ from workbench.ui.predictions.layers_panel import LayersPanel
 from workbench.ui.text.formatting import problem_text
 from workbench.ui.training.train_controls import TrainControls
 from workbench.ui.widgets.message_bar import MessageBar
-from workbench.ui.widgets.text_labels import CollapsibleSection, available_area
+from workbench.ui.widgets.text_labels import CollapsibleSection, available_area, keep_on_screen
 
 _TOPIC = "folder"
 
@@ -268,6 +268,8 @@ class WindowState:
         state = settings.value("geometry/window")
         if not (isinstance(state, QByteArray) and self.window.restoreGeometry(state)):
             self.window.resize(_SIZE.boundedTo(available.size()))
+        elif not self.window.isMaximized() and not self.window.isFullScreen():
+            keep_on_screen(self.window)
         self.workspace.restore(settings, self.window.width())
         self.canvas.options.restore(settings)
         self.canvas.set_diameter(max(1, round(2 * preferences.brush_radius)))

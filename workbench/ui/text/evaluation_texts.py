@@ -105,9 +105,8 @@ def threshold(point: OperatingPoint, channels: list[int]) -> str:
 
 
 def least_area(point: OperatingPoint, channels: list[int], um_per_pixel: float | None) -> str:
+    """Return the smallest area of a region, or that the given classes differ in it."""
     values = [point.min_area[channel] for channel in channels]
     if min(values) == max(values):
         return formatting.area(values[0], um_per_pixel).rpartition("  ·  ")[2] if values[0] else NOTHING
-    return QCoreApplication.translate("review", "{low}–{high} px²").format(
-        low=formatting.number(min(values)), high=formatting.number(max(values))
-    )
+    return QCoreApplication.translate("review", "by class")

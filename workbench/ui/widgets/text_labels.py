@@ -13,7 +13,7 @@ import re
 from collections.abc import Callable, Sequence
 from functools import partial
 
-from PySide6.QtCore import QEvent, QRect, QSettings, QSize, Qt, Signal, SignalInstance
+from PySide6.QtCore import QEvent, QMargins, QRect, QSettings, QSize, Qt, Signal, SignalInstance
 from PySide6.QtGui import QFont, QFontDatabase, QGuiApplication, QIcon, QPainter, QResizeEvent, QTextLayout
 from PySide6.QtWidgets import (
     QDoubleSpinBox,
@@ -79,6 +79,18 @@ def text_scale() -> float:
     """Return the size of the texts relative to that of the system, at least 1."""
     size, usual = QGuiApplication.font().pointSizeF(), QFontDatabase.systemFont(_GENERAL).pointSizeF()
     return max(1.0, size / usual) if size > 0 and usual > 0 else 1.0
+
+
+def keep_on_screen(window: QWidget) -> None:
+    """Move and resize a window whose stored geometry is not on its screen: at another scale it has less room."""
+    area = available_area(window).marginsRemoved(
+        QMargins(_FRAME.width() // 2, _FRAME.height(), *[_FRAME.width() // 2] * 2)
+    )
+    size = window.size().boundedTo(area.size())
+    place = window.geometry().topLeft()
+    left = max(area.left(), min(place.x(), area.right() + 1 - size.width()))
+    top = max(area.top(), min(place.y(), area.bottom() + 1 - size.height()))
+    window.setGeometry(left, top, size.width(), size.height())
 
 
 def resize_for_text(window: QWidget, width: int, height: int) -> None:

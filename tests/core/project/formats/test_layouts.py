@@ -286,7 +286,8 @@ def test_overlaps_and_merged_objects_are_reported(project, folder):
     over = [[x + 5, y + 5] for x, y in square]
     labelme(folder / "p1.json", [polygon("pit", square), polygon("pit", beside), polygon("dent", over)])
     report = import_labels(project, folder)
-    assert any("1 object touches others of its class" in note for note in report.notes)
+    note = next(note for note in report.notes if "1 object touches others of its class" in note)
+    assert note.endswith("Found in: p1.json.")
     assert any("pixels are covered" in note for note in report.notes)
 
 
@@ -297,7 +298,8 @@ def test_losses_of_many_images_are_one_sentence(project, folder):
         labelme(folder / f"p{number}.json", [polygon("pit", square), polygon("dent", square)])
     report = import_labels(project, folder)
     pixels = mask_of(project, "p0.png", "dent").sum()
-    assert report.notes == [f"{5 * pixels} pixels are covered by several classes. The last class is used."]
+    text = f"{5 * pixels} pixels are covered by several classes. The last class is used."
+    assert report.notes == [f"{text} Found in: p0.json, p1.json, p2.json and 2 more."]
 
 
 def test_names_that_differ_in_case_and_blanks_are_one_class(project, folder):

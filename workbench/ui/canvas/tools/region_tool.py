@@ -99,15 +99,30 @@ class RegionTool(Tool):
             return None
         reach = min(MAX_REACH, math.ceil(REACH / self.view.to_length(1)))
         rect = around([point], reach, mask.shape)
-        ids = mask[rect.slices]
-        hidden = [id for id, _, _ in self.context.classes if self.context.hidden(id)]
-        rows, columns = np.nonzero((ids > BACKGROUND) & (ids <= MAX_CLASS_ID) & ~np.isin(ids, hidden))
+        rows, columns = np.nonzero(self._painted(mask[rect.slices]))
         distances = np.hypot(columns + rect.x + 0.5 - point[0], rows + rect.y + 0.5 - point[1])
         # The pixel under the point has priority.
         if not distances.size or distances.min() > max(0.75, reach):
             return None
         nearest = int(distances.argmin())
         return int(columns[nearest]) + rect.x, int(rows[nearest]) + rect.y
+
+    def _painted(self, ids: np.ndarray) -> np.ndarray:
+        """Return which pixels of a part of the mask, uint8, belong to a visible region; bool of the same shape."""
+        hidden = [id for id, _, _ in self.context.classes if self.context.hidden(id)]
+        return (ids > BACKGROUND) & (ids <= MAX_CLASS_ID) & ~np.isin(ids, hidden)
+
+    def arrive(self, rect: Rect) -> None:
+        """Choose the region to which a key has moved the view, so that the next key can change it."""
+        mask = self.context.mask
+        if mask is None:
+            return
+        inside = rect.clipped(mask.shape[1], mask.shape[0])
+        rows, columns = np.nonzero(self._painted(mask[inside.slices]))
+        if rows.size:
+            self.choose((int(columns[0]) + inside.x + 0.5, int(rows[0]) + inside.y + 0.5))
+        else:
+            self._select(None)
 
     def _select_region(self, region: Selection, id: int) -> None:
         if region.cut:

@@ -111,6 +111,9 @@ class Tool(Interactor):
     def commit_pending(self) -> None:
         """Paint a previewed result that the user has not discarded, before another image or tool."""
 
+    def arrive(self, rect: Rect) -> None:
+        """Note that a key has moved the view to a region with this bounding rectangle."""
+
     def mask_changed(self) -> None:
         """Handle a change of the mask, also one made by this tool."""
 
