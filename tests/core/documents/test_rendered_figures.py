@@ -35,7 +35,6 @@ from workbench.core.project.project import Project
 from workbench.core.runs.run import Run
 from workbench.inference.predictor import Predictor
 from workbench.training.model_card import CardSources, evaluate_holdout, make_card, to_markdown
-from workbench.ui.evaluation import verdict_evaluation_page
 from workbench.ui.evaluation.confusion_table import ConfusionTable
 from workbench.ui.evaluation.evaluation_tables import ClassTable
 from workbench.ui.evaluation.image_confusion_panel import HeadlineMetrics
@@ -176,7 +175,9 @@ def page_cells(evaluation: SplitEvaluation, theme: ThemeManager) -> Shown:
     recall = matrix.horizontalHeaderItem(last).text()
     for row in range(matrix.rowCount()):
         yield f"{recall}, {matrix.item(row, 0).text()}", matrix.item(row, last).text()
-    yield from sentence_cells(figures, verdict_evaluation_page._summary_text(figures))
+    headline = HeadlineMetrics("accuracy", "f1")
+    headline.show_figures(figures, None)
+    yield from ((metric.caption.text(), metric.number.text()) for metric in headline.metrics.values())
 
 
 def sentence_cells(figures: Figures, text: str) -> Shown:
