@@ -358,6 +358,7 @@ IMPORTED_AS = {
     "pyyaml": "yaml",
     "tensorboardx": "tensorboardX",
     "python-multipart": "python_multipart",
+    "paho-mqtt": "paho",
 }
 # Dependencies that no module imports by name: the file and the line that need them.
 NEEDED_BY = {

@@ -96,7 +96,8 @@ class Environment:
         for name in ("etc/apt/apt.conf.d", "usr/local/share/ca-certificates", "etc/ssl/certs/ca-certificates.crt"):
             if Path("/", name).exists():
                 run("cp", "-r", Path("/", name), (self.debian / name).parent)
-        shutil.copy("/etc/resolv.conf", self.debian / "etc")
+        for name in ("hosts", "resolv.conf"):
+            shutil.copy(Path("/etc", name), self.debian / "etc")
         names = "wine wine64 wine32:i386 libgl1 fonts-dejavu-core fonts-wqy-zenhei"  # Inno Setup has 32 bits
         install = f"apt-get update -qq && apt-get install -y -qq --no-install-recommends {names}"
         run("chroot", self.debian, "/bin/sh", "-c", f"dpkg --add-architecture i386 && {install}")

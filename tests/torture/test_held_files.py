@@ -149,7 +149,8 @@ def test_mask_that_stays_held_stops_only_itself(tmp_path, labeled, capsys):
         assert status == 1, err  # not all that was found is used
         answer = json.loads(out)
         assert answer["labelled"] == COUNT - 1 and [entry["path"] for entry in answer["skipped"]] == [str(path)]
-        assert inside(capsys, "train", root, "--plan")[0] == 1
+        status, _, err = inside(capsys, "train", root, "--plan", "--model", "unet")
+        assert status == 1 and str(path) in err
         assert inside(capsys, "statistics", root)[0] == 0
         assert inside(capsys, "labels", root, "--format", "png", tmp_path / "labels")[0] in (0, 1)
     found = masks(root)

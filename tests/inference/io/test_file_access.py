@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import shutil
+import sys
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
@@ -69,6 +70,21 @@ def test_file_that_stays_held_is_reported_as_such(tmp_path, refuse):
     assert "close it in the program" in str(held.value)
     with pytest.raises(ReadError):
         image_io.read_image(path)
+
+
+def test_drive_without_a_disk_is_not_taken_for_a_file_that_is_open(monkeypatch, refuse):
+    calls = []
+
+    def access() -> None:
+        calls.append(1)
+        error = PermissionError(13, "The device is not ready", "E:\\a")
+        error.winerror = 21  # Windows states it so
+        raise error
+
+    with pytest.raises(PermissionError) as refused:
+        file_access.patiently(access)
+    monkeypatch.setattr(sys, "platform", "win32")
+    assert len(calls) == 1 and file_access.reason(refused.value) == "The device is not ready"
 
 
 def test_folder_and_file_are_removed_once_they_are_free(tmp_path, refuse):

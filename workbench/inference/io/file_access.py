@@ -30,7 +30,10 @@ import numpy as np
 
 PAUSES = (0.01, 0.03, 0.06, 0.1, 0.2, 0.4, 0.6, 0.6) if sys.platform == "win32" else ()  # seconds
 
-_NOT_EMPTY = 145  # error of Windows: a file of the folder is removed, but still held open
+# Errors of Windows: access denied, sharing violation, locked, folder not empty (its file is removed, but still open).
+# Python's PermissionError stands for others, too, such as a drive without a disk. `open` states none of them.
+_REFUSED = (None, 5, 32, 33)
+_NOT_EMPTY = 145
 
 Result = TypeVar("Result")
 
@@ -45,7 +48,7 @@ def patiently(access: Callable[..., Result], *arguments: Any) -> Result:
         try:
             return access(*arguments)
         except OSError as error:
-            if not isinstance(error, PermissionError) and getattr(error, "winerror", None) != _NOT_EMPTY:
+            if not _is_held(error) and getattr(error, "winerror", None) != _NOT_EMPTY:
                 raise
             if _held.get(str(error.filename), 0.0) > time.monotonic():
                 raise
@@ -59,6 +62,11 @@ def patiently(access: Callable[..., Result], *arguments: Any) -> Result:
         raise
 
 
+def _is_held(error: BaseException) -> bool:
+    """Return True if another program may have the file open."""
+    return isinstance(error, PermissionError) and getattr(error, "winerror", None) in _REFUSED
+
+
 def open_file(path: Path, mode: str = "rb", buffering: int = -1) -> Any:
     """Return a binary file that is opened as by `Path.open`, once no other program holds it. Raises OSError."""
     return patiently(path.open, mode, buffering)
@@ -66,7 +74,7 @@ def open_file(path: Path, mode: str = "rb", buffering: int = -1) -> Any:
 
 def reason(error: BaseException) -> str:
     """Return why an access failed, as a part of a sentence, in the words of the system where they are helpful."""
-    if isinstance(error, PermissionError) and sys.platform == "win32":
+    if _is_held(error) and sys.platform == "win32":
         return "another program has it open, or its permissions do not allow it"
     return getattr(error, "strerror", None) or str(error)
 
