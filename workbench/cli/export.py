@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import argparse
 import contextlib
+import os
 import sys
 import time
 from pathlib import Path
@@ -41,6 +42,7 @@ from workbench.core.text_patterns import counted
 from workbench.inference.batch import runner
 from workbench.inference.batch.input_paths import collect_images
 from workbench.inference.batch.results_folder import ResultsFolder, predict_all
+from workbench.inference.engines.paddle_lite_engine import PYTHON_VARIABLE
 from workbench.inference.predictor import Predictor
 from workbench.inference.verdict_rule import UNSURE
 
@@ -50,6 +52,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_run_arguments(parser, "run to export")
     parser.add_argument("--out", type=Path, metavar="DIR", help="new folder for the export (PROJECT/exports/RUN)")
     add_export_arguments(parser)
+    lite = f"Python 3.8 with paddlelite, which makes and runs the format lite (the variable {PYTHON_VARIABLE})"
+    parser.add_argument("--lite-python", type=Path, metavar="PATH", help=lite)
 
 
 def run(options: argparse.Namespace, console: Console) -> dict[str, Any]:
@@ -58,6 +62,8 @@ def run(options: argparse.Namespace, console: Console) -> dict[str, Any]:
         raise WrongUse(f"formats are {', '.join(FORMATS)}, not {', '.join(unknown) or 'none'}")
     if (options.target is not None and options.target <= 0) or options.seconds < 0:
         raise WrongUse("--target must be above 0 and --seconds must not be negative")
+    if options.lite_python is not None:
+        os.environ[PYTHON_VARIABLE] = str(options.lite_python.absolute())  # for this process and the one that exports
     if options.shape is not None:
         try:
             check_line_shape(options.shape)

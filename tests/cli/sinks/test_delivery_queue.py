@@ -7,9 +7,8 @@ import threading
 import pytest
 
 from tests.cli.sinks.conftest import record, wait_until
-from workbench.cli.sinks.delivery_queue import Counts, DeliveryQueue, Spool, SpoolUnusable
 from workbench.cli.sinks.marker_files import MarkerFiles
-from workbench.cli.sinks.sink_base import DeliveryFailed, Sink
+from workbench.cli.sinks.sink_base import Counts, DeliveryFailed, DeliveryQueue, Sink, Spool, SpoolUnusable
 
 PAUSES = (0.01, 0.02)
 

@@ -14,8 +14,8 @@ from tests.inference.conftest import gray_export, verdict_export
 from workbench import cli
 from workbench.cli.serving.http_app import create_application
 from workbench.cli.serving.responses import WIDTH, Counters
-from workbench.cli.sinks.delivery_queue import Counts
 from workbench.cli.sinks.result_outputs import ServeOutputs, SinkPlan
+from workbench.cli.sinks.sink_base import Counts
 from workbench.cli.sinks.webhook import Webhook
 from workbench.inference.predictor import Predictor
 

@@ -15,8 +15,7 @@ import pytest
 
 from tests.cli.sinks.conftest import EndlessReceiver, record, wait_until
 from workbench.cli.sinks import tcp_line, webhook
-from workbench.cli.sinks.delivery_queue import Counts, DeliveryQueue, Spool
-from workbench.cli.sinks.sink_base import DeliveryFailed
+from workbench.cli.sinks.sink_base import Counts, DeliveryFailed, DeliveryQueue, Spool
 from workbench.cli.sinks.tcp_line import TcpLine
 from workbench.cli.sinks.webhook import Webhook, signed_headers
 

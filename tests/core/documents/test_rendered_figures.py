@@ -35,10 +35,8 @@ from workbench.core.project.project import Project
 from workbench.core.runs.run import Run
 from workbench.inference.predictor import Predictor
 from workbench.training.model_card import CardSources, evaluate_holdout, make_card, to_markdown
-from workbench.ui.evaluation import verdict_evaluation_page
-from workbench.ui.evaluation.confusion_table import ConfusionTable
+from workbench.ui.evaluation.confusion_table import ConfusionTable, HeadlineMetrics
 from workbench.ui.evaluation.evaluation_tables import ClassTable
-from workbench.ui.evaluation.image_confusion_panel import HeadlineMetrics
 from workbench.ui.widgets.theme import ThemeManager
 
 Shown = Iterable[tuple[str, str]]  # words and text
@@ -163,10 +161,12 @@ def qt_cells(table: ClassTable) -> list[list[str]]:
 
 def page_cells(evaluation: SplitEvaluation, theme: ThemeManager) -> Shown:
     figures = evaluation.figures
-    if evaluation.dataset.model == "unet":
-        headline, table = HeadlineMetrics(*HEADLINES), ClassTable()
-        headline.show_figures(figures, None)
-        yield from ((metric.caption.text(), metric.number.text()) for metric in headline.metrics.values())
+    unet = evaluation.dataset.model == "unet"
+    headline = HeadlineMetrics(*(HEADLINES if unet else ("accuracy", "f1")))
+    headline.show_figures(figures, None)
+    yield from ((metric.caption.text(), metric.number.text()) for metric in headline.metrics.values())
+    if unet:
+        table = ClassTable()
         table.show_figures(figures, {id: (name, "#ff0000") for id, name in figures.classes.items()}, None, masks=True)
         yield from table_cells(figures, [qt_cells(table)[: 1 + len(figures.classes) + 2]])  # without sizes of defects
         return
@@ -176,7 +176,6 @@ def page_cells(evaluation: SplitEvaluation, theme: ThemeManager) -> Shown:
     recall = matrix.horizontalHeaderItem(last).text()
     for row in range(matrix.rowCount()):
         yield f"{recall}, {matrix.item(row, 0).text()}", matrix.item(row, last).text()
-    yield from sentence_cells(figures, verdict_evaluation_page._summary_text(figures))
 
 
 def sentence_cells(figures: Figures, text: str) -> Shown:

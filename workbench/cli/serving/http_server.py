@@ -10,7 +10,6 @@ protocol; the application reports where each request begins and ends.
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import dataclasses
 import functools
 import ipaddress
@@ -21,9 +20,9 @@ import select
 import signal
 import socket
 import sys
-import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
+from contextlib import AbstractContextManager
 from typing import Any, cast
 
 import psutil
@@ -32,6 +31,7 @@ from starlette.applications import Starlette
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
 from workbench.cli.serving.responses import Limits
+from workbench.inference.batch.interrupts import INTERRUPTS, on_interrupts
 
 MAX_HEADER = 64 * 2**10  # bytes
 _MAX_UNREAD = 2**20  # bytes received during a request and not read by the application, such as of the next request
@@ -222,10 +222,6 @@ def max_connections(requested: int, *, shared: bool = False) -> int:
     return max(1, min(requested, soft - psutil.Process().num_fds() - _SPARE_HANDLES))
 
 
-# Ctrl+C, and on Windows Ctrl+Break, with which service managers stop a program.
-INTERRUPTS = tuple(getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGBREAK") if hasattr(signal, name))
-
-
 class Server(uvicorn.Server):
     """Uvicorn server. on_listening: called once requests are accepted. interrupts: signals that stop the server.
 
@@ -283,18 +279,9 @@ class Server(uvicorn.Server):
         await asyncio.sleep(_GRACE_SECONDS)
         await super().shutdown(sockets=sockets)
 
-    @contextlib.contextmanager
-    def capture_signals(self) -> Iterator[None]:
+    def capture_signals(self) -> AbstractContextManager[object]:
         """Replace Uvicorn's handling, which raises the signal again after the stop and so makes the exit a failure."""
-        if threading.current_thread() is not threading.main_thread():
-            yield
-            return
-        before: dict[signal.Signals, Any] = {kind: signal.signal(kind, self.handle_exit) for kind in self._interrupts}
-        try:
-            yield
-        finally:
-            for kind, handler in before.items():
-                signal.signal(kind, handler)
+        return on_interrupts(self.handle_exit, self._interrupts)
 
     def stop(self) -> None:
         """Refuse new requests, finish those in flight, then return from `run`. May be called from any thread."""

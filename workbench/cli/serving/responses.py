@@ -17,8 +17,8 @@ from typing import Any, Literal
 import numpy as np
 from starlette.responses import JSONResponse
 
-from workbench.cli.sinks.delivery_queue import Counts
 from workbench.cli.sinks.result_outputs import SINK_NAMES
+from workbench.cli.sinks.sink_base import Counts
 from workbench.inference.io.image_io import encode_png
 from workbench.inference.model_settings import ModelSettings
 from workbench.inference.overlay_drawing import overlay

@@ -18,10 +18,11 @@ from typing import Any
 
 from workbench.cli.kept_images import KeepPlan, KeptImages
 from workbench.cli.serving.http_app import create_application
-from workbench.cli.serving.http_server import INTERRUPTS, Server, announce
+from workbench.cli.serving.http_server import Server, announce
 from workbench.cli.serving.responses import WIDTH, Counters, Limits
 from workbench.cli.sinks.result_outputs import ServeOutputs, SinkPlan
 from workbench.core.runs.launch import SAFE_PATH, is_frozen
+from workbench.inference.batch.interrupts import INTERRUPTS, on_interrupts
 from workbench.inference.cpu_environment import keep_freed_memory
 from workbench.inference.predictor import Predictor
 
@@ -94,34 +95,32 @@ def serve_with_workers(plan: ServerPlan, bound: socket.socket, on_listening: Cal
     os.environ.setdefault("PYTHONSAFEPATH", "1")  # the processes import nothing from the current folder
     cells = _SPAWN.RawArray("d", WIDTH * plan.workers)
     stopping = threading.Event()
-    previous = {kind: signal.signal(kind, lambda *_: stopping.set()) for kind in INTERRUPTS}
     workers: list[_Worker] = []
-    try:
-        workers += [_Worker(plan, bound, cells, row) for row in range(plan.workers)]
-        announced, early_exits = False, 0
-        while not stopping.is_set():
-            wait([worker.pipe for worker in workers], timeout=0.2)
-            for row, worker in enumerate(workers):
-                if not worker.is_dead() or stopping.is_set():
-                    continue
-                early_exits = early_exits + 1 if time.monotonic() - worker.started < _EARLY_EXIT_SECONDS else 0
-                if not worker.ready or early_exits > 3:
-                    raise WorkersFailed
-                announce(f"A server process ended with {worker.process.exitcode}. It is replaced.")
-                worker.pipe.close()
-                workers[row] = _Worker(plan, bound, cells, row)
-            if not announced and all(worker.ready for worker in workers):
-                announced = True
-                on_listening()
-    finally:
-        bound.close()  # otherwise the port stays open while the other processes finish
-        for worker in workers:
-            worker.request_stop()
-        until = time.monotonic() + plan.limits.seconds + 15
-        for worker in workers:
-            worker.join(until)
-        for kind, handler in previous.items():
-            signal.signal(kind, handler)
+    with on_interrupts(lambda *_: stopping.set()):
+        try:
+            workers += [_Worker(plan, bound, cells, row) for row in range(plan.workers)]
+            announced, early_exits = False, 0
+            while not stopping.is_set():
+                wait([worker.pipe for worker in workers], timeout=0.2)
+                for row, worker in enumerate(workers):
+                    if not worker.is_dead() or stopping.is_set():
+                        continue
+                    early_exits = early_exits + 1 if time.monotonic() - worker.started < _EARLY_EXIT_SECONDS else 0
+                    if not worker.ready or early_exits > 3:
+                        raise WorkersFailed
+                    announce(f"A server process ended with {worker.process.exitcode}. It is replaced.")
+                    worker.pipe.close()
+                    workers[row] = _Worker(plan, bound, cells, row)
+                if not announced and all(worker.ready for worker in workers):
+                    announced = True
+                    on_listening()
+        finally:
+            bound.close()  # otherwise the port stays open while the other processes finish
+            for worker in workers:
+                worker.request_stop()
+            until = time.monotonic() + plan.limits.seconds + 15
+            for worker in workers:
+                worker.join(until)
 
 
 class _Worker:

@@ -10,8 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from workbench.cli.sinks import log_files, marker_files, modbus, mqtt, opcua, tcp_line, webhook
-from workbench.cli.sinks.delivery_queue import Counts, DeliveryQueue, Spool
-from workbench.cli.sinks.sink_base import Record, RecordMaker, Sink, image_key
+from workbench.cli.sinks.sink_base import Counts, DeliveryQueue, Record, RecordMaker, Sink, Spool, image_key
 from workbench.cli.verb_runner import Console, WrongUse
 from workbench.core.plugins import plugins
 from workbench.core.text_patterns import counted

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import math
-import signal
-import threading
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
@@ -22,6 +20,7 @@ from workbench.core.runs.pip_commands import paddle_command_here
 from workbench.core.runs.run import Run, create_run, find_run
 from workbench.core.runs.training_settings import RANDOM, TrainingSettings, request
 from workbench.core.text_patterns import free_path
+from workbench.inference.batch.interrupts import on_interrupts
 
 OnEvent = Callable[[Event], bool | None]
 
@@ -122,7 +121,7 @@ def run_child(
 
 @contextmanager
 def _interrupts(child: ChildProcess, on_stop: Callable[[], None]) -> Iterator[None]:
-    """Context in which the first SIGINT or SIGTERM requests the child to stop and the second one kills it."""
+    """Context in which the first interrupt requests the child to stop and the second one kills it."""
     count = 0
 
     def handle(number: int, frame: FrameType | None) -> None:
@@ -134,14 +133,9 @@ def _interrupts(child: ChildProcess, on_stop: Callable[[], None]) -> Iterator[No
         else:
             child.kill()
 
-    previous: dict[signal.Signals, Any] = {}
-    if threading.current_thread() is threading.main_thread():
-        previous = {kind: signal.signal(kind, handle) for kind in (signal.SIGINT, signal.SIGTERM)}
-    try:
-        yield
-    except BaseException:
-        child.kill()
-        raise
-    finally:
-        for kind, handler in previous.items():
-            signal.signal(kind, handler)
+    with on_interrupts(handle):
+        try:
+            yield
+        except BaseException:
+            child.kill()
+            raise

@@ -100,7 +100,7 @@ class TrainingSettings(StoredModel):
     validations: int = Field(default=8, ge=1, le=1000)  # number of evaluations on the validation images
     threads: int = Field(default=0, ge=0)  # threads that prepare patches; 0: automatic
     workers: int = Field(default=1, ge=1, le=64)  # model replicas that share a batch, each on its own CPU core
-    profile: bool = False  # measure the time of each part of a step, see training.profiler
+    profile: bool = False  # measure the time of each part of a step, see training.learner
 
     reasons: dict[str, Text] = {}  # setting -> reason for its value
 

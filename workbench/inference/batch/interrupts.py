@@ -10,7 +10,7 @@ import os
 import signal
 import sys
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, nullcontext
 from types import FrameType
 from typing import Any
@@ -38,14 +38,39 @@ class GracefulInterrupt:
         self._requested.wait(seconds)
 
 
+# Ctrl+C, and on Windows Ctrl+Break, with which service managers stop a program.
+INTERRUPTS = tuple(getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGBREAK") if hasattr(signal, name))
+
+
+@contextmanager
+def on_interrupts(
+    handle: Callable[..., object], signals: Sequence[signal.Signals] = INTERRUPTS
+) -> Iterator[Callable[[], None]]:
+    """Call `handle` with the number and the frame at each of the signals within the context, in the main thread only.
+
+    Yields a function that restores their former effect earlier.
+    """
+    previous: dict[signal.Signals, Any] = {}
+
+    def restore() -> None:
+        for kind, handler in previous.items():
+            signal.signal(kind, handler)
+
+    if threading.current_thread() is threading.main_thread():
+        previous = {kind: signal.signal(kind, handle) for kind in signals}
+    try:
+        yield restore
+    finally:
+        restore()
+
+
 @contextmanager
 def handle_interrupts(on_first: Callable[[], None]) -> Iterator[GracefulInterrupt]:
-    """Turn SIGINT and SIGTERM into stop requests within the context.
+    """Turn interrupts into stop requests within the context.
 
     on_first: called at the first signal, to inform the user. A third signal has its default effect.
     """
     stop = GracefulInterrupt()
-    previous: dict[int, Any] = {}
 
     def handle(number: int, frame: FrameType | None) -> None:
         stop.request()
@@ -54,19 +79,8 @@ def handle_interrupts(on_first: Callable[[], None]) -> Iterator[GracefulInterrup
         else:
             restore()
 
-    def restore() -> None:
-        for signal_number, handler in previous.items():
-            signal.signal(signal_number, handler)
-
-    if threading.current_thread() is threading.main_thread():
-        signals = [signal.SIGINT, signal.SIGTERM]
-        if sys.platform == "win32":
-            signals.append(signal.SIGBREAK)
-        previous = {signal_number: signal.signal(signal_number, handle) for signal_number in signals}
-    try:
+    with on_interrupts(handle) as restore:
         yield stop
-    finally:
-        restore()
 
 
 @contextmanager

@@ -56,22 +56,7 @@ class Canvas(QWidget):
         self.content = CanvasContent(session, self.scene, self)
         self.options = ToolOptions(self)
         self.tasks = ToolTasks(self)
-        self.context = context = ToolContext(
-            session=session,
-            clicks=clicks,
-            content=self.content,
-            scene=self.scene,
-            view=self.view_state,
-            renderer=self.renderer,
-            options=self.options,
-            tasks=self.tasks,
-            requests=ToolRequests(
-                refuse=self.refused.emit,
-                report=self.measured.emit,
-                choose_region=self.region_chosen.emit,
-                edit_outline=self._edit_outline,
-            ),
-        )
+        self.context = context = _context(self, session)
         self.suggestions = context.suggestions
         self.tools = {name: spec.tool(context) for name, spec in TOOLS.items()}
         self.tool = "brush"
@@ -331,3 +316,23 @@ class Canvas(QWidget):
                 painter.drawText(self.rect(), Qt.AlignmentFlag.AlignCenter, text)
         finally:
             painter.end()  # a painter kept alive by a traceback would terminate the process
+
+
+def _context(canvas: Canvas, session: Session) -> ToolContext:
+    """Return the access of the tools to the session and to a canvas."""
+    return ToolContext(
+        session=session,
+        clicks=canvas.clicks,
+        content=canvas.content,
+        scene=canvas.scene,
+        view=canvas.view_state,
+        renderer=canvas.renderer,
+        options=canvas.options,
+        tasks=canvas.tasks,
+        requests=ToolRequests(
+            refuse=canvas.refused.emit,
+            report=canvas.measured.emit,
+            choose_region=canvas.region_chosen.emit,
+            edit_outline=canvas._edit_outline,
+        ),
+    )

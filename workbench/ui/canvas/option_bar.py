@@ -60,8 +60,8 @@ class ClickModelField(QWidget):
 
     files_requested = Signal()
 
-    def __init__(self, clicks: ClickSegmentation, parent: QWidget | None = None) -> None:
-        super().__init__(parent)
+    def __init__(self, clicks: ClickSegmentation) -> None:
+        super().__init__()
         self._clicks = clicks
         self.button = QToolButton(text=self.tr("Model…"), toolTip=self.tr("Choose the ONNX files of the click model"))
         self.button.setFocusPolicy(Qt.FocusPolicy.TabFocus)
@@ -97,8 +97,8 @@ _MEASURED = 4 << 20  # pixels: the center line of a larger region is not compute
 class OptionBar(QWidget):
     """Option bar of a canvas. All fields are created once; those of the current tool are shown."""
 
-    def __init__(self, canvas: Canvas, session: Session, parent: QWidget | None = None) -> None:
-        super().__init__(parent)
+    def __init__(self, canvas: Canvas, session: Session) -> None:
+        super().__init__()
         self.setObjectName("options")
         self.setAttribute(Qt.WidgetAttribute.WA_StyledBackground)
         self._canvas, self._session = canvas, session

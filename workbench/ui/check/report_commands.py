@@ -6,7 +6,6 @@ from PySide6.QtCore import QObject, Qt
 from PySide6.QtWidgets import QDialog, QWidget
 
 from workbench.ui.canvas.canvas_widget import Canvas
-from workbench.ui.check.finding_repairs import FindingRepairs
 from workbench.ui.images.images_panel import ImagesPanel
 from workbench.ui.project.source_commands import SourceCommands
 from workbench.ui.services import Services
@@ -35,7 +34,7 @@ class ReportCommands(QObject):
 
     def check(self) -> None:
         """Show the check dialog, and start a check unless there is a result already."""
-        from workbench.ui.check.check_dialog import CheckDialog
+        from workbench.ui.check.check_dialog import CheckDialog, FindingRepairs
 
         dialog = self._window.findChild(CheckDialog)
         if dialog is None:

@@ -40,8 +40,8 @@ class ShortcutsPage(QWidget):
     A key that another command uses is refused with the name of that command until *Reassign* is clicked.
     """
 
-    def __init__(self, actions: Actions, changes: ShortcutChanges, parent: QWidget | None = None) -> None:
-        super().__init__(parent)
+    def __init__(self, actions: Actions, changes: ShortcutChanges) -> None:
+        super().__init__()
         self._actions, self._changes = actions, changes
         self._conflict: ShortcutConflict | None = None
         self._resetting = False  # `_conflict` is one of a default

@@ -30,9 +30,8 @@ from workbench.core.evaluation.split_evaluation import EvaluatedImages
 from workbench.core.evaluation.stored_predictions import ANY, LabeledDefect, StoredPrediction
 from workbench.core.geometry.drawing import NOTHING, Rect
 from workbench.session.run_evaluation import RunEvaluation
-from workbench.ui.evaluation.confusion_table import ConfusionTable
+from workbench.ui.evaluation.confusion_table import ConfusionTable, cell_text
 from workbench.ui.evaluation.evaluation_tables import ImageTableView
-from workbench.ui.evaluation.image_confusion_panel import cell_text
 from workbench.ui.text import evaluation_texts, formatting
 from workbench.ui.widgets.item_views import ItemRole, ListModel, draw_background
 from workbench.ui.widgets.theme import ThemeManager

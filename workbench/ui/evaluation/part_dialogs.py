@@ -30,7 +30,7 @@ from workbench.core.project.image_row import ImageRow
 from workbench.core.runs.run import Run
 from workbench.session.project_jobs import GaugeJob, NextPartsJob
 from workbench.session.session import Session
-from workbench.ui.evaluation.image_confusion_panel import HeadlineMetric
+from workbench.ui.evaluation.confusion_table import HeadlineMetric
 from workbench.ui.text import formatting, image_texts
 from workbench.ui.text.evaluation_texts import NOTHING
 from workbench.ui.text.formatting import translate_message

@@ -19,15 +19,15 @@ from PySide6.QtWidgets import (
 
 from workbench.core.evaluation.split_evaluation import EvaluatedImages
 from workbench.session.run_evaluation import RunEvaluation
-from workbench.ui.evaluation.defect_browser import DefectBrowser
-from workbench.ui.evaluation.evaluation_notices import EvaluationNotices, EvaluationPlaceholder
-from workbench.ui.evaluation.evaluation_tables import ClassTable
-from workbench.ui.evaluation.image_confusion_panel import (
+from workbench.ui.evaluation.confusion_table import (
     EvaluationSide,
     HeadlineMetrics,
     ImageConfusionPanel,
     split_text,
 )
+from workbench.ui.evaluation.defect_browser import DefectBrowser
+from workbench.ui.evaluation.evaluation_notices import EvaluationNotices, EvaluationPlaceholder
+from workbench.ui.evaluation.evaluation_tables import ClassTable
 from workbench.ui.evaluation.image_verdict_panel import ImageVerdictPanel
 from workbench.ui.evaluation.operating_point_panel import OperatingPointPanel
 from workbench.ui.widgets.text_labels import CollapsibleSection

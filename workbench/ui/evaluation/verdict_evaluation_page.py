@@ -16,14 +16,14 @@ from workbench.core.runs.run import Run
 from workbench.core.text_patterns import fill
 from workbench.session.session import Session
 from workbench.session.verdict_evaluator import VerdictEvaluator
-from workbench.ui.evaluation.confusion_table import ConfusionTable
-from workbench.ui.evaluation.evaluation_notices import Notice, NoticeList, counts_text, unknown_text, unseen_text
-from workbench.ui.evaluation.image_confusion_panel import (
+from workbench.ui.evaluation.confusion_table import (
+    ConfusionTable,
     EvaluationSide,
     HeadlineMetrics,
     ImageConfusionPanel,
     split_text,
 )
+from workbench.ui.evaluation.evaluation_notices import Notice, NoticeList, counts_text, unknown_text, unseen_text
 from workbench.ui.evaluation.verdict_gallery import VerdictBrowser
 from workbench.ui.images.image_model import ThumbnailProvider
 from workbench.ui.text import evaluation_texts, formatting

@@ -8,7 +8,7 @@ from PySide6.QtWidgets import QButtonGroup, QLabel, QListView, QPushButton, QSty
 
 from workbench.core.evaluation.image_confusion import ImageConfusion
 from workbench.core.evaluation.verdict_evaluation import PredictedVerdict, VerdictEvaluation
-from workbench.ui.evaluation.image_confusion_panel import cell_text
+from workbench.ui.evaluation.confusion_table import cell_text
 from workbench.ui.images.image_model import ThumbnailProvider
 from workbench.ui.text import formatting
 from workbench.ui.widgets.box_layouts import in_column, in_row

@@ -56,8 +56,8 @@ class SplitMenu(QMenu):
 class BulkActions(QWidget):
     """Row of buttons, or two. Each click changes all images that `selected` returns, as one undo step."""
 
-    def __init__(self, session: Session, selected: Callable[[], list[str]], parent: QWidget | None = None) -> None:
-        super().__init__(parent)
+    def __init__(self, session: Session, selected: Callable[[], list[str]]) -> None:
+        super().__init__()
         self._session, self._selected = session, selected
         self.done_button, self.not_done_button = QPushButton(self.tr("Done")), QPushButton(self.tr("Not done"))
         self.done_button.setToolTip(self.tr("Mark the selected images as done"))

@@ -58,8 +58,8 @@ Color = Callable[[str], str | None]  # class name in the labels -> "#rrggbb", No
 class ImportPreview(QWidget):
     """Preview of the labels that were read, in which the user chooses what is imported."""
 
-    def __init__(self, style: ThemeManager, parent: QWidget | None = None) -> None:
-        super().__init__(parent)
+    def __init__(self, style: ThemeManager) -> None:
+        super().__init__()
         self._plan: ImportPlan | None = None
         self._project: Project | None = None
         self.account = AccountBox(style)
@@ -145,8 +145,8 @@ def _summary(plan: ImportPlan) -> str:
 class PreviewStrip(QWidget):
     """Grid of thumbnails of imported labels, drawn over their images, as many as fit."""
 
-    def __init__(self, style: ThemeManager, parent: QWidget | None = None) -> None:
-        super().__init__(parent)
+    def __init__(self, style: ThemeManager) -> None:
+        super().__init__()
         self._style = style
         self._images: list[tuple[str, QImage]] = []
         self.setMinimumSize(QSize(250, 150))
@@ -221,8 +221,8 @@ class MaskQuestion(QWidget):
 
     answered = Signal(str)  # rule
 
-    def __init__(self, parent: QWidget | None = None) -> None:
-        super().__init__(parent)
+    def __init__(self) -> None:
+        super().__init__()
         self.buttons: dict[str, QRadioButton] = {}
         title = QLabel(self.tr("What are these masks? They are not imported before you choose."), wordWrap=True)
         answers = QWidget()
@@ -272,8 +272,8 @@ class ConcernList(QWidget):
     invert_requested = Signal()
     class_left_out = Signal(str)  # name in the labels
 
-    def __init__(self, style: ThemeManager, parent: QWidget | None = None) -> None:
-        super().__init__(parent)
+    def __init__(self, style: ThemeManager) -> None:
+        super().__init__()
         self._style = style
         self.buttons: list[QPushButton] = []
         self._column = in_column(owner=self, margins=0, spacing=4)
@@ -319,8 +319,8 @@ class MappingTable(QTableWidget):
 
     changed = Signal()
 
-    def __init__(self, parent: QWidget | None = None) -> None:
-        super().__init__(0, 5, parent)
+    def __init__(self) -> None:
+        super().__init__(0, 5)
         self._rows: list[_Row] = []
         show_as_rows(self, self.tr("Classes and verdicts"), stretch=0)
         self.setHorizontalHeaderLabels(

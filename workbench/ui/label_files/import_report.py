@@ -43,8 +43,8 @@ class ImportOptionsRow(QWidget):
 
     format_chosen = Signal()  # format, threshold or class of masks: the labels have to be read again
 
-    def __init__(self, parent: QWidget | None = None) -> None:
-        super().__init__(parent)
+    def __init__(self) -> None:
+        super().__init__()
         self._format_chosen = False  # by the user
         self._answers: list[str] = []
         self._invert = False
@@ -266,8 +266,8 @@ class SkippedList(QWidget):
 
     activated = Signal(str)  # first column of an activated row
 
-    def __init__(self, parent: QWidget | None = None, *, unfolded: bool = False) -> None:
-        super().__init__(parent)
+    def __init__(self, *, unfolded: bool = False) -> None:
+        super().__init__()
         self.link = QPushButton(objectName="link", checkable=True, autoDefault=False)
         self.table = QTableWidget(0, 2, minimumHeight=120)
         self.table.setHorizontalHeaderLabels([self.tr("File"), self.tr("Reason")])
@@ -323,8 +323,8 @@ def warning_row(style: ThemeManager, text: QLabel, *others: QWidget, owner: QWid
 class AccountBox(QWidget):
     """Warning with the numbers of refused labels and their main reasons; hidden if everything found is used."""
 
-    def __init__(self, style: ThemeManager, parent: QWidget | None = None) -> None:
-        super().__init__(parent)
+    def __init__(self, style: ThemeManager) -> None:
+        super().__init__()
         self.text = QLabel(wordWrap=True, textFormat=Qt.TextFormat.PlainText)
         warning_row(style, self.text, owner=self)
         self.hide()
@@ -356,8 +356,8 @@ class AccountBox(QWidget):
 class ImportResult(QWidget):
     """Number of labeled images, what was added to the project, and skipped files."""
 
-    def __init__(self, style: ThemeManager, parent: QWidget | None = None) -> None:
-        super().__init__(parent)
+    def __init__(self, style: ThemeManager) -> None:
+        super().__init__()
         self.account = AccountBox(style)
         self.heading = QLabel(objectName="title", wordWrap=True)
         self.details = QLabel(wordWrap=True, textFormat=Qt.TextFormat.PlainText)

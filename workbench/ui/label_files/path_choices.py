@@ -44,8 +44,8 @@ class LabelPathField(QWidget):
     edited = Signal()  # the text no longer shows the chosen files
     not_found = Signal()  # nothing is at the typed path
 
-    def __init__(self, parent: QWidget | None = None) -> None:
-        super().__init__(parent)
+    def __init__(self) -> None:
+        super().__init__()
         self._paths: Sequence[Path] = ()
         self.line = QLineEdit(accessibleName=self.tr("Labels to import"))
         self.line.setPlaceholderText(self.tr("Folder, zip archive or label file of another tool"))
@@ -97,8 +97,8 @@ class MissingImages(QWidget):
     located = Signal(object)  # Path of a folder
     not_found = Signal()  # none of the images is in the folder that was chosen last
 
-    def __init__(self, parent: QWidget | None = None) -> None:
-        super().__init__(parent)
+    def __init__(self) -> None:
+        super().__init__()
         self._start = Path.home()
         self._missing, self._searched = 0, None  # number of the images, folder that was chosen last
         self.text = QLabel(wordWrap=True)

@@ -156,8 +156,8 @@ DONT_CARE_COLOR = "#c8c8c8"
 class ClassesPanel(QWidget):
     """List of classes, synchronized with the project."""
 
-    def __init__(self, session: Session, style: ThemeManager, parent: QWidget | None = None) -> None:
-        super().__init__(parent)
+    def __init__(self, session: Session, style: ThemeManager) -> None:
+        super().__init__()
         self._session = session
         self._updating = False
         self.model = QStandardItemModel(self)

@@ -44,8 +44,8 @@ class HistogramPlot(QWidget):
 
     dragged = Signal(float, float)  # low, high
 
-    def __init__(self, parent: QWidget | None = None) -> None:
-        super().__init__(parent)
+    def __init__(self) -> None:
+        super().__init__()
         self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Fixed)
         self.setMouseTracking(True)
         self._bars = np.zeros(0)
@@ -151,8 +151,8 @@ _STEPS = 1000
 class DisplayPanel(QWidget):
     """Panel that follows and changes the view's display."""
 
-    def __init__(self, view: CanvasScene, presets: DisplayPresets, parent: QWidget | None = None) -> None:
-        super().__init__(parent)
+    def __init__(self, view: CanvasScene, presets: DisplayPresets) -> None:
+        super().__init__()
         self._view, self._presets = view, presets
         self._range = 0.0, 255.0
         self._histogram_image: object = None  # image of the histogram

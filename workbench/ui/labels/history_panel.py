@@ -153,8 +153,8 @@ class StepDelegate(QStyledItemDelegate):
 class HistoryPanel(QWidget):
     """History panel; follows the current image while visible."""
 
-    def __init__(self, session: Session, style: ThemeManager, parent: QWidget | None = None) -> None:
-        super().__init__(parent)
+    def __init__(self, session: Session, style: ThemeManager) -> None:
+        super().__init__()
         self._session = session
         self.model = StepListModel()
         self.view = QListView(objectName="history", accessibleName=self.tr("History"))

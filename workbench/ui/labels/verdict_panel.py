@@ -68,8 +68,8 @@ class VerdictButton(QPushButton):
 class VerdictPanel(QWidget):
     """Verdicts of the project as buttons, two per row."""
 
-    def __init__(self, session: Session, style: ThemeManager, parent: QWidget | None = None) -> None:
-        super().__init__(parent)
+    def __init__(self, session: Session, style: ThemeManager) -> None:
+        super().__init__()
         self._session, self._style = session, style
         self.buttons: dict[str, VerdictButton] = {}
         self._hint = QLabel(

@@ -25,14 +25,8 @@ class PredictionDisplay(QWidget):
 
     mode_changed = Signal()
 
-    def __init__(
-        self,
-        style: PredictionStyle,
-        overlay: PredictionOverlay,
-        apply: Callable[[], None],
-        parent: QWidget | None = None,
-    ) -> None:
-        super().__init__(parent)
+    def __init__(self, style: PredictionStyle, overlay: PredictionOverlay, apply: Callable[[], None]) -> None:
+        super().__init__()
         self._style, self._overlay, self._apply = style, overlay, apply
         self._grid = QGridLayout(self)
         self._grid.setContentsMargins(0, 0, 0, 0)

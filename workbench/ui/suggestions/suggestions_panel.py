@@ -190,8 +190,8 @@ _MAX_ROWS = 8
 class SuggestionFilter(QWidget):
     """Least probability and least size of the suggestions that are shown; it applies to all images."""
 
-    def __init__(self, suggestions: ImageSuggestions, parent: QWidget | None = None) -> None:
-        super().__init__(parent)
+    def __init__(self, suggestions: ImageSuggestions) -> None:
+        super().__init__()
         self._suggestions = suggestions
         grid = QGridLayout(self)
         grid.setContentsMargins(6, 0, 4, 0)
@@ -243,10 +243,8 @@ class SuggestionFilter(QWidget):
 class SuggestionsPanel(QWidget):
     """Suggestion panel; follows the current image."""
 
-    def __init__(
-        self, session: Session, controller: SuggestionsController, style: ThemeManager, parent: QWidget | None = None
-    ) -> None:
-        super().__init__(parent)
+    def __init__(self, session: Session, controller: SuggestionsController, style: ThemeManager) -> None:
+        super().__init__()
         self._session, self._controller = session, controller
         self._classes: dict[int, tuple[str, str]] = {}  # name and "#rrggbb" by class id
         self.model: ListModel[Suggestion] = ListModel(

@@ -78,8 +78,8 @@ class TrainControls(QWidget):
     settings_clicked = Signal()
     changed = Signal()
 
-    def __init__(self, style: ThemeManager, parent: QWidget | None = None) -> None:
-        super().__init__(parent)
+    def __init__(self, style: ThemeManager) -> None:
+        super().__init__()
         self._style = style
         self._running = self._paused = self._short = False
         self._state, self._overrides = "idle", 0
@@ -294,8 +294,8 @@ class TrainControls(QWidget):
 class ContinuousSwitch(QWidget):
     """Switch of continuous training at the left end of the training panel, above the number of added labels."""
 
-    def __init__(self, continuous: ContinuousTraining, parent: QWidget | None = None) -> None:
-        super().__init__(parent)
+    def __init__(self, continuous: ContinuousTraining) -> None:
+        super().__init__()
         self._continuous = continuous
         column = QVBoxLayout(self)
         column.setContentsMargins(0, 0, 0, 0)

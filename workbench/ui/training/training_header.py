@@ -42,10 +42,8 @@ class RunSelector(QComboBox):
 
     relisted = Signal()
 
-    def __init__(
-        self, session: Session, training: TrainingControl, run_list: RunList, parent: QWidget | None = None
-    ) -> None:
-        super().__init__(parent)
+    def __init__(self, session: Session, training: TrainingControl, run_list: RunList) -> None:
+        super().__init__()
         self._session, self._training, self._run_list = session, training, run_list
         self._default_requested = False  # show the default run once the runs are listed
         self.setAccessibleName(self.tr("Curves of"))
