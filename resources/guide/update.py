@@ -60,6 +60,7 @@ CHINESE = {
     "unpack": "解包已打包的项目",
     "train": "训练 UNet（缺陷分割）、ResNet（整图判定）或良品图片模型",
     "use": "显示或选择正在使用的模型；evaluate、predict、queue 和 export 默认使用它",
+    "release": "核对导出及其之前的导出自写入以来没有改变",
     "inbox": "列出产线保留的待标注图片，或把它们取入项目",
     "area": "显示或设置图片中的检测区域",
     "adopt": "将其他程序训练的分割网络（ONNX）作为训练记录添加到项目",

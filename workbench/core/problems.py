@@ -62,6 +62,16 @@ class InboxBroken(Problem):
     advice = "Delete it, or copy the folder from the line again."
 
 
+class ReleaseBroken(Problem):
+    message = "The release record of {path} cannot be used: {why}."
+    advice = "Choose the folder of an export. Those of earlier versions have no record: export the run again."
+
+
+class ReleaseChanged(Problem):
+    message = "{path} is not as it was released: {why}"
+    advice = "Do not use it. Export the run again, or copy the export from where it is unchanged."
+
+
 class AreaLeavesDefects(Problem):
     message = (
         "{n} labeled {n:defect lies|defects lie} outside of this inspection area, and {m} {m:is|are} cut by its edge, "

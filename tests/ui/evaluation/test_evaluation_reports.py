@@ -12,7 +12,9 @@ from tests.session.mask_run import FALSE, make_mask_project
 from tests.session.stored_result import store_result, stored_result
 from tests.session.verdict_run import make_verdict_project
 from tests.ui.evaluation.evaluation_windows import open_project
+from workbench.core.project.storage import write_json
 from workbench.ui.evaluation.comparison_dialog import ComparisonDialog
+from workbench.ui.widgets.dialogs import Question
 
 
 def choose(monkeypatch, path, kind: str) -> None:
@@ -84,6 +86,24 @@ def test_comparison_shows_metrics_in_words_and_both_predictions(dialog, applicat
     session = application.services.session
     dialog.pairs.buttons[0].click()
     qtbot.waitUntil(lambda: session.key == FALSE, timeout=20_000)
+
+
+def test_a_new_run_is_compared_with_that_of_the_last_export_and_exported(dialog, application, qtbot, monkeypatch):
+    older, newer = dialog.second.currentData(), dialog.first.currentData()
+    folder = application.services.session.project.root / "exports" / "line"
+    write_json(folder / "model.json", {"run": older})
+    (folder / "SHA256SUMS").write_text("")
+    started: list[str] = []
+    monkeypatch.setattr(application.services.export_job, "start", lambda run, *, options: started.append(run.name))
+    with qtbot.waitSignal(application.services.evaluation_comparison.compared, timeout=30_000):
+        application.window.table["compare_evaluations"].trigger()
+    assert (dialog.first.currentData(), dialog.second.currentData()) == (older, newer)
+    assert dialog.first.currentText().endswith("(last export)")
+    qtbot.waitUntil(dialog.export_button.isEnabled)
+    dialog.export_button.click()
+    for question in application.window.findChildren(Question):
+        question.buttons["export"].click()
+    assert started == [newer]
 
 
 def test_comparison_needs_two_runs_and_can_be_saved(dialog, application, tmp_path, qtbot, monkeypatch):
