@@ -13385,6 +13385,10 @@
         <translation>无 95% 置信区间：{why}</translation>
     </message>
     <message>
+        <source>no CI</source>
+        <translation>无置信区间</translation>
+    </message>
+    <message>
         <source>not stored</source>
         <translation>未存储</translation>
     </message>

@@ -78,10 +78,11 @@ def dialog(application, tmp_path, qtbot) -> ComparisonDialog:
 def test_comparison_shows_metrics_in_words_and_both_predictions(dialog, application, qtbot):
     assert dialog.first.currentData() == "20261122-090000-unet"
     texts = [[dialog.table.item(row, column).text() for column in range(5)] for row in range(dialog.table.rowCount())]
-    why = "(no 95% CI: only 4 of at least 5 parts)"
+    why = "(no CI)"
     values = [f"0.00 {why}, 0 on 8 images", f"0.12 {why}, 1 on 8 images", f"+0.12 {why}"]
     assert texts[2] == ["False alarms per image", *values, "not known"]
-    assert "8 images of 4 parts" in dialog.status.text() and "differ on 1 of 8" in dialog.pairs_heading.text()
+    assert "8 images of 4 parts" in dialog.status.text() and "Only 4 parts were compared" in dialog.status.text()
+    assert "differ on 1 of 8" in dialog.pairs_heading.text()
     assert [button.text() for button in dialog.pairs.buttons] == [FALSE] and dialog.legend.isVisible()
     session = application.services.session
     dialog.pairs.buttons[0].click()

@@ -25,6 +25,8 @@ from PySide6.QtWidgets import (
 
 from workbench.core.documents.comparison_report import comparison_rows
 from workbench.core.documents.document import DocumentImage
+from workbench.core.evaluation import figure_texts
+from workbench.core.evaluation.intervals import MIN_PARTS
 from workbench.core.messages import Message
 from workbench.core.problems import Problem
 from workbench.core.runs.release import exported_run
@@ -77,7 +79,7 @@ class MetricTable(QTableWidget):
 
     def _show_cells(self, row: int, cells: list[str], outcome: str) -> None:
         for column, text in enumerate(cells):
-            item = QTableWidgetItem(translate_message(text))
+            item = QTableWidgetItem(translate_message(figure_texts.brief(text)))
             if not outcome:
                 item.setToolTip(translate_message(Message("compare.own_images")))
             if column == 4 and outcome in _ICONS:
@@ -264,7 +266,8 @@ class ComparisonDialog(QDialog):
         runs = [difference for difference in compared.runs.differences if difference.kind in ("train", "recipe")]
         about = comparison_text(type(compared.runs)(True, True, tuple(runs)))
         left_out = translate_message(Message("compare.left_out", n=comparison.left_out)) if comparison.left_out else ""
-        self.status.setText(formatting.sentences(measured, left_out, about))
+        few = Message("compare.few_parts", m=comparison.parts) if comparison.parts < MIN_PARTS else ""
+        self.status.setText(formatting.sentences(measured, translate_message(few), left_out, about))
         self.table.show_metrics(compared)
         one_right = sum(pair.weight[0] for pair in comparison.pairs)
         if comparison.pairs:
