@@ -119,7 +119,7 @@ def _keys(project: Project, names: list[str]) -> tuple[list[str], list[dict[str,
         if key is not None:
             keys.append(key)
         else:
-            unknown.append({"path": Path(source.path).as_posix(), "why": "not an image of this project"})
+            unknown.append({"path": source.path, "why": "not an image of this project"})
     return keys, unknown
 
 
