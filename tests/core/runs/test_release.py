@@ -73,3 +73,10 @@ def test_a_changed_predecessor_is_reported_and_ends_the_chain(exports):
     (exports[2] / RELEASE_FILE).unlink()
     with pytest.raises(ReleaseBroken):
         verify(exports[2])
+
+
+def test_a_damaged_export_does_not_prevent_the_next_one(exports):
+    settings, root = load_settings(exports[0] / "model.json"), exports[0].parents[1]
+    (exports[2] / "model.json").write_text("{")
+    record = release_record(root, root / "runs" / "r", settings, {}, {})
+    assert record["predecessor"]["export"] == "e2" and record["predecessor"]["run"] is None

@@ -47,8 +47,7 @@ def release_record(
     """
     before, predecessor = latest_export(project_root), None
     if before is not None:
-        run = load_object(before / MODEL_FILE, ReleaseBroken).get("run")
-        predecessor = {"export": before.name, "run": run, "sums": file_sum(before / SUMS_FILE)}
+        predecessor = {"export": before.name, "run": exported_run(project_root), "sums": file_sum(before / SUMS_FILE)}
     return {
         "format": FORMAT,
         "run": settings.run,
