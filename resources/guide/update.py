@@ -25,7 +25,9 @@ TEXTS = {
         "`--debug`, which prints the traceback of a problem, and `--trust-sources`, which allows a project or data\n"
         "set to read images from the places outside of its folder that it names. Exit status: 0 success, 1 a\n"
         "problem, reported in one sentence, 2 wrong use. `workbench VERB --help` shows the options of a command,\n"
-        "and `workbench --version` the version. Paths in JSON and in tables have slashes, on Windows too.",
+        "and `workbench --version` the version. Paths in JSON and in tables have slashes, on Windows too.\n"
+        "Without a console, as with `pythonw`, a command does its work and writes no text; the exit status tells its\n"
+        "success.",
         ("command", "purpose"),
         ("argument", "meaning"),
         "Overview",
@@ -36,6 +38,7 @@ TEXTS = {
         "以及 `--trust-sources`（允许项目或数据集从其文件夹之外的位置读取图片）。"
         "退出状态：0 成功；1 出现问题，用一句话说明；2 用法错误。`workbench VERB --help` 显示一个命令的选项，"
         "`workbench --version` 显示版本。JSON 和表格中的路径一律使用正斜杠，Windows 上也是如此。"
+        "没有控制台时（例如 `pythonw`），命令照常完成工作，但不输出文字；是否成功由退出状态表示。"
         "命令行只有英文，参数的说明与 `--help` 相同。",
         ("命令", "用途"),
         ("参数", "说明"),
@@ -57,6 +60,7 @@ CHINESE = {
     "unpack": "解包已打包的项目",
     "train": "训练 UNet（缺陷分割）、ResNet（整图判定）或良品图片模型",
     "use": "显示或选择正在使用的模型；evaluate、predict、queue 和 export 默认使用它",
+    "release": "核对导出及其之前的导出自写入以来没有改变",
     "inbox": "列出产线保留的待标注图片，或把它们取入项目",
     "area": "显示或设置图片中的检测区域",
     "adopt": "将其他程序训练的分割网络（ONNX）作为训练记录添加到项目",

@@ -705,6 +705,10 @@
         <translation>保存报告(&amp;S)…</translation>
     </message>
     <message>
+        <source>&amp;Export second run</source>
+        <translation>导出第二个训练记录(&amp;E)</translation>
+    </message>
+    <message>
         <source>Close</source>
         <translation>关闭</translation>
     </message>
@@ -715,6 +719,10 @@
     <message>
         <source>Sec&amp;ond run</source>
         <translation>第二条训练记录(&amp;O)</translation>
+    </message>
+    <message>
+        <source>{run} (last export)</source>
+        <translation>{run}（最近的导出）</translation>
     </message>
     <message>
         <source>Choose two different runs.</source>
@@ -9679,6 +9687,22 @@
         <translation>请删除它，或重新从产线复制该文件夹。</translation>
     </message>
     <message>
+        <source>The release record of {path} cannot be used: {why}.</source>
+        <translation>无法使用 {path} 的发布记录：{why}。</translation>
+    </message>
+    <message>
+        <source>Choose the folder of an export. Those of earlier versions have no record: export the run again.</source>
+        <translation>请选择导出的文件夹。早期版本的导出没有记录：请重新导出该训练记录。</translation>
+    </message>
+    <message>
+        <source>{path} is not as it was released: {why}</source>
+        <translation>{path} 与发布时不同：{why}</translation>
+    </message>
+    <message>
+        <source>Do not use it. Export the run again, or copy the export from where it is unchanged.</source>
+        <translation>请勿使用它。请重新导出该训练记录，或从未改变的位置复制该导出。</translation>
+    </message>
+    <message>
         <source>{n} labeled {n:defect lies|defects lie} outside of this inspection area, and {m} {m:is|are} cut by its edge, on {images} {images:image|images}.</source>
         <translation>有 {n} 个已标注的缺陷位于该检测区域之外，{m} 个被其边缘切断，涉及 {images} 张图片。</translation>
     </message>
@@ -9749,6 +9773,10 @@
     <message>
         <source>Check the path.</source>
         <translation>请检查路径。</translation>
+    </message>
+    <message>
+        <source>The project folder {path} does not exist.</source>
+        <translation>项目文件夹 {path} 不存在。</translation>
     </message>
     <message>
         <source>{path} could not be written: {why}.</source>
@@ -13359,6 +13387,10 @@
     <message>
         <source>no 95% CI: {why}</source>
         <translation>无 95% 置信区间：{why}</translation>
+    </message>
+    <message>
+        <source>no CI</source>
+        <translation>无置信区间</translation>
     </message>
     <message>
         <source>not stored</source>

@@ -30,7 +30,7 @@ def test_report_is_written_in_both_formats(run, tmp_path, capsys, suffix, start)
     path = tmp_path / f"report{suffix}"
     assert evaluate(run, "--report", str(path), "--json") == 0
     result = json.loads(capsys.readouterr().out)
-    assert result["report"] == str(path) and result["regions"]["found"] == 6
+    assert result["report"] == path.as_posix() and result["regions"]["found"] == 6
     content = path.read_bytes()
     assert content.lstrip().startswith(start) and len(content) > 20_000
 

@@ -100,7 +100,7 @@ def test_suggestions_for_images_by_path_and_continue(root, capsys, tmp_path):
     shutil.copy(image, other_image)
     status, found, _ = run_predict(capsys, root / "runs" / RUN, image, other_image)
     assert status == 0 and [entry["key"] for entry in found["pictures"]] == [KEYS[2]]
-    assert found["skipped"] == [{"path": str(other_image), "why": "not an image of this project"}]
+    assert found["skipped"] == [{"path": other_image.as_posix(), "why": "not an image of this project"}]
     project = Project.open(root, write=False)
     stamp = suggestions_path(project, KEYS[2]).stat().st_mtime_ns
     assert not suggestions_path(project, KEYS[0]).exists()

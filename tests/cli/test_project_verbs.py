@@ -116,7 +116,7 @@ def test_pack_and_unpack(station, capsys):
     shutil.rmtree(station / "p")
     shutil.rmtree(station / "line")
     result = answer(capsys, "unpack", station / "out" / "p.zip", station)
-    assert result == {"project": str(station / "p"), "pictures": 4}
+    assert result == {"project": (station / "p").as_posix(), "pictures": 4}
     assert refusal(capsys, "unpack", station / "p" / "project.json", station)[0] == 1
 
 

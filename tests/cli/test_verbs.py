@@ -54,7 +54,7 @@ def test_create_import_check_and_labels_as_processes(tmp_path):
     created = workbench("create", tmp_path / "p 项目", "--classes", "scratch,pit", "--verdicts", "OK,NG", "--json")
     assert created.returncode == 0, created.stderr
     assert json.loads(created.stdout) == {
-        "project": str(tmp_path / "p 项目"),
+        "project": (tmp_path / "p 项目").as_posix(),
         "pictures": 0,
         "unused_files": {},
         "classes": ["scratch", "pit"],

@@ -124,7 +124,8 @@ def test_corrected_labels_return_to_their_tool(user, qtbot, tmp_path, monkeypatc
     user.scribble(mask)
     assert session.mask.any(), "the class of the labels is the one to paint with"
 
-    # Back to the tool.
+    # Back to the tool, once all images are known to be done.
+    qtbot.waitUntil(lambda: sum(row.status == "done" for row in session.rows.values()) == IMAGES)
     user.choose("export_labels")
     export = user.dialog(LabelExportDialog)
     export.format.setCurrentIndex(export.format.findData("labelme"))

@@ -148,7 +148,7 @@ def test_mask_that_stays_held_stops_only_itself(tmp_path, labeled, capsys):
         status, out, err = inside(capsys, "import", root, labeled, "--overwrite", "--json")
         assert status == 1, err  # not all that was found is used
         answer = json.loads(out)
-        assert answer["labelled"] == COUNT - 1 and [entry["path"] for entry in answer["skipped"]] == [str(path)]
+        assert answer["labelled"] == COUNT - 1 and [entry["path"] for entry in answer["skipped"]] == [path.as_posix()]
         status, _, err = inside(capsys, "train", root, "--plan", "--model", "unet")
         assert status == 1 and str(path) in err
         assert inside(capsys, "statistics", root)[0] == 0

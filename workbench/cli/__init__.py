@@ -45,6 +45,7 @@ VERBS: dict[str, tuple[str, str]] = {
     "gauge": ("evaluate", "compare a model with itself on repeated images of parts, and with inspectors (gauge study)"),
     "predict": ("predict", "predict images with a run or an export"),
     "export": ("export", "export a model that runs without Defect Workbench"),
+    "release": ("export", "verify that an export, and the exports before it, are as they were written"),
     "serve": ("serve", "serve an exported model over HTTP"),
     "doctor": ("doctor", "check the installation and show how to fix problems"),
 }

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import argparse
 import contextlib
+import os
 import sys
 import time
 from pathlib import Path
@@ -33,6 +34,7 @@ from workbench.core.runs.export_options import (
 )
 from workbench.core.runs.launch import is_frozen, paddle_installed
 from workbench.core.runs.pip_commands import paddle_command_here
+from workbench.core.runs.release import verify
 from workbench.core.runs.run import Run, find_run
 from workbench.core.runs.training_process import export_run, new_run
 from workbench.core.runs.training_settings import request
@@ -41,8 +43,25 @@ from workbench.core.text_patterns import counted
 from workbench.inference.batch import runner
 from workbench.inference.batch.input_paths import collect_images
 from workbench.inference.batch.results_folder import ResultsFolder, predict_all
+from workbench.inference.engines.paddle_lite_engine import PYTHON_VARIABLE
 from workbench.inference.predictor import Predictor
 from workbench.inference.verdict_rule import UNSURE
+
+
+def add_release_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("action", choices=("verify",), help="verify: compare every file with its checksum")
+    parser.add_argument("export", type=Path, metavar="EXPORT", help="folder written by 'workbench export'")
+
+
+def run_release(options: argparse.Namespace, console: Console) -> dict[str, Any]:
+    """Verify an export and those before it. Raises ReleaseBroken, ReleaseChanged."""
+    changed, chain = verify(options.export.absolute())
+    if changed:
+        raise problems.ReleaseChanged(path=str(options.export), why=" ".join(changed[:5]))
+    console.line(f"{options.export} is as it was released.")
+    for before in chain:
+        console.line(f"  before it: {before['export']} (run {before['run']}), {before['state']}")
+    return {"path": options.export.absolute(), "predecessors": chain}
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -50,6 +69,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_run_arguments(parser, "run to export")
     parser.add_argument("--out", type=Path, metavar="DIR", help="new folder for the export (PROJECT/exports/RUN)")
     add_export_arguments(parser)
+    lite = f"Python 3.8 with paddlelite, which makes and runs the format lite (the variable {PYTHON_VARIABLE})"
+    parser.add_argument("--lite-python", type=Path, metavar="PATH", help=lite)
 
 
 def run(options: argparse.Namespace, console: Console) -> dict[str, Any]:
@@ -58,6 +79,8 @@ def run(options: argparse.Namespace, console: Console) -> dict[str, Any]:
         raise WrongUse(f"formats are {', '.join(FORMATS)}, not {', '.join(unknown) or 'none'}")
     if (options.target is not None and options.target <= 0) or options.seconds < 0:
         raise WrongUse("--target must be above 0 and --seconds must not be negative")
+    if options.lite_python is not None:
+        os.environ[PYTHON_VARIABLE] = str(options.lite_python.absolute())  # for this process and the one that exports
     if options.shape is not None:
         try:
             check_line_shape(options.shape)

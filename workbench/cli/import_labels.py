@@ -7,6 +7,7 @@ from __future__ import annotations
 import argparse
 import os
 from collections import Counter
+from collections.abc import Iterable
 from dataclasses import fields
 from pathlib import Path
 from typing import Any
@@ -56,7 +57,7 @@ def run_merge(options: argparse.Namespace, console: Console) -> dict[str, Any]:
         "kept": report.kept,
         "equal": report.equal,
         "conflicts": [{"key": key, "kept": winner} for key, winner in report.conflicts],
-        "skipped": [{"path": path, "why": why} for path, why in report.skipped],
+        "skipped": _skipped(report.skipped),
         "added_classes": report.added_classes,
         "added_verdicts": report.added_verdicts,
     }
@@ -75,7 +76,7 @@ def import_project(root: Path, other: Path, keep: Keep, console: Console) -> dic
         "pictures": report.matched + report.copied,
         "labelled": report.taken,
         "copied": report.copied,
-        "skipped": [{"path": path, "why": why} for path, why in report.skipped],
+        "skipped": _skipped(report.skipped),
         "classes": classes,
         "added_classes": report.added_classes,
         "added_verdicts": report.added_verdicts,
@@ -279,7 +280,7 @@ def _account(report: ImportReport) -> dict[str, Any]:
         "background": report.background,
         "pictures": report.images,
         "labelled": report.labeled,
-        "skipped": [{"path": path, "why": why} for path, why in report.skipped],
+        "skipped": _skipped(report.skipped),
         "ignored": report.ignored,
         "notes": report.all_notes,
         "unfinished": report.unfinished,
@@ -423,3 +424,7 @@ def _print_plan(plan: ImportPlan, console: Console) -> None:
 def _nothing(paths: list[Path], skipped: list[tuple[str, str]]) -> problems.NothingToImport:
     why = "; ".join(f"{os.path.basename(name)}: {why}" for name, why in skipped[:3]) or "no label was found"
     return problems.NothingToImport(path=", ".join(map(str, paths)), why=why)
+
+
+def _skipped(files: Iterable[tuple[str, str]]) -> list[dict[str, str]]:
+    return [{"path": path.replace(os.sep, "/"), "why": why} for path, why in files]

@@ -11,6 +11,7 @@ from __future__ import annotations
 import argparse
 import contextlib
 import hashlib
+import re
 import threading
 import time
 from collections import deque
@@ -33,6 +34,7 @@ from workbench.inference.predictor import Prediction
 from workbench.inference.verdict_rule import UNSURE, unlike_text
 
 _MB, _DAYS, _EVERY = 2000.0, 30.0, 100
+_STEM = re.compile(r"\d{8}T\d{9}-[0-9a-f]{16}")
 _WAITING = 16  # images that wait for the disk; further ones are not kept
 
 
@@ -92,7 +94,8 @@ class KeptImages:
         sizes: dict[str, int] = {}
         for path in sorted(self._folder.iterdir()):
             stem = path.name.partition(".")[0]
-            sizes[stem] = sizes.get(stem, 0) + path.stat().st_size
+            if _STEM.fullmatch(stem):  # files of others are never removed
+                sizes[stem] = sizes.get(stem, 0) + path.stat().st_size
         self._kept = deque(sizes.items())  # oldest first
         self._sums = {stem.rpartition("-")[2] for stem in sizes}
         self._size = sum(sizes.values())

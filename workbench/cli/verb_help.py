@@ -90,6 +90,12 @@ JSON_KEYS: dict[str, dict[str, dict[str, str]]] = {
             "automatic": "true if no run was chosen, so that it is the best comparable one",
         }
     },
+    "release": {
+        "": {
+            "path": "folder of the export, which is unchanged; otherwise the exit status is 1",
+            "predecessors": "list of {export, run, state: unchanged, changed or not found}, the newest first",
+        },
+    },
     "inbox": {
         "": {
             "pictures": "list of {path, kept, verdict, time, taken: it is in the project}",
@@ -304,6 +310,7 @@ EXAMPLES: Mapping[str, tuple[str, str]] = {
     "pack": ("pack my-project my-project.zip", "pack my-project images.zip --no-runs"),
     "unpack": ("unpack my-project.zip", "unpack my-project.zip projects"),
     "train": ("train my-project --model unet --minutes 5", "train my-project --model unet --from last --plan"),
+    "release": ("release verify my-project/exports/20261120-101500-unet", "release verify line/v2 --json"),
     "inbox": ("inbox plates /data/line/inbox", "inbox plates /data/line/inbox --take --kept NG"),
     "area": ("area my-project", "area my-project --set area.json --folder lot1"),
     "use": ("use my-project", "use my-project best"),

@@ -47,6 +47,11 @@ class NotAProject(Problem):
     advice = "Choose another folder, or create a project there."
 
 
+class ProjectFolderMissing(NotAProject):
+    message = "The project folder {path} does not exist."
+    advice = "Check the path."
+
+
 class ForeignProject(NotAProject):
     message = "The folder of {path} is not a Defect Workbench project: this file is that of another program."
     advice = "Choose another folder, or create a project elsewhere and import this folder."
@@ -60,6 +65,16 @@ class AreaUnusable(Problem):
 class InboxBroken(Problem):
     message = "{path} cannot be taken into the project: {why}."
     advice = "Delete it, or copy the folder from the line again."
+
+
+class ReleaseBroken(Problem):
+    message = "The release record of {path} cannot be used: {why}."
+    advice = "Choose the folder of an export. Those of earlier versions have no record: export the run again."
+
+
+class ReleaseChanged(Problem):
+    message = "{path} is not as it was released: {why}"
+    advice = "Do not use it. Export the run again, or copy the export from where it is unchanged."
 
 
 class AreaLeavesDefects(Problem):

@@ -39,8 +39,6 @@ def main(argv: list[str] | None = None) -> int:
 
         save_legacy(Run(options.run), options.stem)
         return 0
-    if options.verb == "lite":
-        return _convert_to_lite(options.source, options.target, options.places)
     if options.verb == "measure":
         return _measure(options, pipe)
     if options.verb == "doctor":
@@ -75,20 +73,6 @@ def _export(run: Run, report: Reporter, channel: ControlChannel, options: argpar
 
     choices = ExportOptions.from_namespace(options)
     return export(run, options.out, choices, report, cancelled=lambda: channel.stop)
-
-
-def _convert_to_lite(source: Path, target: Path, places: str) -> int:
-    """Convert source.pdmodel and source.pdiparams to target.nb for Paddle Lite, without importing Paddle itself."""
-    from paddlelite.lite import Opt
-
-    converter = Opt()
-    converter.set_model_file(str(source.with_suffix(".pdmodel")))
-    converter.set_param_file(str(source.with_suffix(".pdiparams")))
-    converter.set_valid_places(places)
-    converter.set_model_type("naive_buffer")
-    converter.set_optimize_out(str(target))
-    converter.run()
-    return 0
 
 
 def _measure(options: argparse.Namespace, pipe: int | None) -> int:
@@ -180,10 +164,6 @@ def _parse(argv: list[str]) -> argparse.Namespace:
     )
     legacy.add_argument("run", type=Path)
     legacy.add_argument("stem", type=Path)
-    lite = verbs.add_parser("lite", help="convert such a program for Paddle Lite (used by export)")
-    lite.add_argument("source", type=Path)
-    lite.add_argument("target", type=Path)
-    lite.add_argument("places", choices=("arm", "x86"))
     measure = verbs.add_parser("measure", help="measure the speed of an export (used by export)")
     measure.add_argument("folder", type=Path)
     measure.add_argument("arguments", nargs=argparse.REMAINDER)

@@ -107,7 +107,7 @@ class Standardized(nn.Layer):
         mean = x.mean(axis=[1, 2, 3], keepdim=True)
         centered = x - mean
         spread = (centered * centered).mean(axis=[1, 2, 3], keepdim=True) + self.epsilon
-        values = centered * spread**-0.5
+        values = centered * paddle.pow(spread, -0.5)
         return paddle.concat([x, values], axis=1) if self.append else values
 
 
@@ -164,7 +164,7 @@ class ScaledConvolution(nn.Layer):
         x = nn.functional.batch_norm(
             x, self.mean, self.variance, self.gain, self.shift, epsilon=EPSILON, use_global_stats=True
         )
-        return nn.functional.relu6(x) if layer.active else x
+        return paddle.clip(x, 0.0, 6.0) if layer.active else x  # the converter of older programs has no relu6
 
 
 class Lite0Body(nn.Layer):
@@ -236,11 +236,11 @@ class Lite0Classifier(nn.Layer):
             square = centered * centered
             above = nn.functional.relu(centered)
             fourth = above * above * square
-            values += [mean.flatten(1), self._root(square), self._root(fourth) ** 0.5]
+            values += [level.mean(axis=[2, 3]), self._root(square), paddle.pow(self._root(fourth), 0.5)]
         return paddle.concat(values, axis=1)
 
     def _root(self, x: paddle.Tensor) -> paddle.Tensor:
-        return (x.mean(axis=[2, 3]) + self.epsilon) ** 0.5  # the converter of older programs does not support sqrt
+        return paddle.pow(x.mean(axis=[2, 3]) + self.epsilon, 0.5)  # converters of older programs do not support sqrt
 
     def forward(self, x: paddle.Tensor) -> paddle.Tensor:
         return self.head((self.statistics(x) - self.center) * self.scale)

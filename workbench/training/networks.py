@@ -96,7 +96,7 @@ class LocalContrast(nn.Layer):
     def forward(self, x: paddle.Tensor) -> paddle.Tensor:
         mean = self._local_mean(nn.functional.avg_pool2d(x, self.cell))
         square = self._local_mean(nn.functional.avg_pool2d(x * x, self.cell))
-        gain = (nn.functional.relu(square - mean * mean) + self.epsilon) ** -0.5  # the converter does not support rsqrt
+        gain = paddle.pow(nn.functional.relu(square - mean * mean) + self.epsilon, -0.5)  # converters have no rsqrt
         if self.interpolated:
             cells = paddle.concat([gain, mean * gain], axis=1)
             enlarged = nn.functional.interpolate(cells, scale_factor=self.cell, mode="bilinear", align_corners=False)

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import functools
 import threading
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
@@ -56,6 +58,12 @@ def pairs(tmp_path_factory) -> dict[str, tuple[Path, Path]]:
     return {kind: toy_pair(folder, kind) for kind in MAKERS}
 
 
+@pytest.fixture(scope="module")
+def model_of(pairs) -> Callable[[str], ClickModel]:
+    """Return a function from the kind to its model, whose process is shared by the tests."""
+    return functools.cache(lambda kind: ClickModel(*pairs[kind]))
+
+
 @pytest.fixture
 def image() -> np.ndarray:
     image = np.full((HEIGHT, WIDTH), 230, np.uint8)
@@ -82,8 +90,8 @@ def click(*points: tuple[float, float], remove: tuple[tuple[float, float], ...] 
 
 
 @pytest.mark.parametrize("kind", MAKERS)
-def test_masks_of_points_and_boxes_are_exact(kind, pairs, image):
-    model = ClickModel(*pairs[kind])
+def test_masks_of_points_and_boxes_are_exact(kind, model_of, image):
+    model = model_of(kind)
     one = segment(model, image, click(ON_BAR))
     assert np.array_equal(pixels(one.selection), area(BAR, kind=kind)) and one.quality == pytest.approx(0.9)
     both = segment(model, image, click(ON_BAR, ON_PLATE), one.prior)
@@ -109,16 +117,16 @@ def test_masks_of_points_and_boxes_are_exact(kind, pairs, image):
         ("sam2", "Segment Anything 2", "stretch", "normalized", True),
     ],
 )
-def test_interface_is_recognized(kind, name, fit, values, refines, pairs, image):
-    model = ClickModel(*pairs[kind])
+def test_interface_is_recognized(kind, name, fit, values, refines, model_of, image):
+    model = model_of(kind)
     found = model.interface
     assert (found.name, found.fit, found.values) == (name, fit, values)
     assert (segment(model, image, click(ON_BAR)).prior is not None) == refines
     assert found.max_points == (6 if kind == "efficient_sam" else None)
 
 
-def test_mask_of_the_step_before_is_an_input(pairs, image):
-    model = ClickModel(*pairs["sam"])
+def test_mask_of_the_step_before_is_an_input(model_of, image):
+    model = model_of("sam")
     plate = segment(model, image, click(ON_PLATE))
     assert plate.prior is not None and plate.prior.shape == (1, 1, SMALL, SMALL)
     refined = segment(model, image, click(ON_BAR), plate.prior)
@@ -143,15 +151,15 @@ def test_fixed_number_of_points_is_filled_and_limited(tmp_path, pairs, image):
         segment(model, image, Prompts(((ON_BAR, True), (ON_PLATE, True)), Rect(0, 0, 9, 9)))
 
 
-def test_number_of_points_of_efficient_sam_is_limited(pairs, image):
-    model = ClickModel(*pairs["efficient_sam"])
+def test_number_of_points_of_efficient_sam_is_limited(model_of, image):
+    model = model_of("efficient_sam")
     assert not segment(model, image, click(*[ON_BAR] * 6)).selection.empty
     with pytest.raises(TooManyPoints, match="at most 6 points"):
         segment(model, image, click(*[ON_BAR] * 7))
 
 
 @pytest.mark.parametrize("kind", ["uint16", "float32", "color", "nan"])
-def test_other_kinds_of_pixels(kind, pairs, image):
+def test_other_kinds_of_pixels(kind, model_of, image):
     values = {
         "uint16": image.astype(np.uint16) * 16 + 1000,
         "float32": image.astype(np.float32) / 1000,
@@ -160,16 +168,16 @@ def test_other_kinds_of_pixels(kind, pairs, image):
     }[kind]
     if kind == "nan":
         values[0, 0] = np.nan
-    found = segment(ClickModel(*pairs["sam"]), values, click(ON_BAR))
+    found = segment(model_of("sam"), values, click(ON_BAR))
     assert np.array_equal(pixels(found.selection), area(BAR))
 
 
 @pytest.mark.parametrize("kind", MAKERS)
-def test_window_of_a_large_image(kind, pairs, image):
+def test_window_of_a_large_image(kind, model_of, image):
     large = np.full((1200, 1000), 230, np.uint8)
     window = Rect(500, 700, WIDTH, HEIGHT)
     large[window.slices] = image
-    found = segment(ClickModel(*pairs[kind]), large, click((540.0, 730.0)), window=window)
+    found = segment(model_of(kind), large, click((540.0, 730.0)), window=window)
     expected = np.zeros(large.shape, bool)
     expected[window.slices] = area(BAR, kind=kind)
     assert np.array_equal(pixels(found.selection, large.shape), expected)
@@ -177,57 +185,57 @@ def test_window_of_a_large_image(kind, pairs, image):
 
 @pytest.mark.parametrize("shape", [(1, 1), (1, 3000), (3000, 1), (4000, 3000)])
 @pytest.mark.parametrize("kind", ["sam", "sam_hwc", "efficient_sam", "sam2"])
-def test_image_sizes(kind, shape, pairs):
+def test_image_sizes(kind, shape, model_of):
     image = np.full(shape, 40, np.uint8)
-    found = segment(ClickModel(*pairs[kind]), image, click((0.5, 0.5)))
+    found = segment(model_of(kind), image, click((0.5, 0.5)))
     assert found.selection.rect.width * found.selection.rect.height >= min(image.size, 1)
     assert found.selection.rect.common(Rect(0, 0, shape[1], shape[0])) == found.selection.rect
 
 
-def test_mask_that_is_too_large_is_not_computed(pairs, monkeypatch, image):
+def test_mask_that_is_too_large_is_not_computed(model_of, monkeypatch, image):
     monkeypatch.setattr("workbench.core.click_model.click_model.MAX_SELECTED", 10_000)
-    found = segment(ClickModel(*pairs["sam"]), image, click((5.0, 5.0)))
+    found = segment(model_of("sam"), image, click((5.0, 5.0)))
     assert found.selection.empty and found.selection.cut
-    assert not segment(ClickModel(*pairs["sam"]), image, click(ON_BAR)).selection.empty
+    assert not segment(model_of("sam"), image, click(ON_BAR)).selection.empty
 
 
 # --- frame ---------------------------------------------------------------------------------------
 
 
-def test_frame_scales_the_longest_side_and_coordinates_exactly(pairs):
-    interface = ClickModel(*pairs["sam"]).interface
+def test_frame_scales_the_longest_side_and_coordinates_exactly(model_of):
+    interface = model_of("sam").interface
     frame = frame_for(interface, Rect(10, 20, 150, 101))
     assert (frame.width, frame.height) == (64, 43)  # 101 * 64 / 150 = 43.1
     assert (frame.mask_width, frame.mask_height) == (SIDE, SIDE)
     x, y = frame.to_input((85.0, 70.5))  # the center of the window
     assert (x + 0.5, y + 0.5) == pytest.approx((32, 21.5))
     assert frame.to_input((10.0, 20.0)) == (0, 0)
-    stretched = frame_for(ClickModel(*pairs["sam2"]).interface, Rect(0, 0, 150, 101))
+    stretched = frame_for(model_of("sam2").interface, Rect(0, 0, 150, 101))
     assert (stretched.width, stretched.height) == (SIDE, SIDE)
 
 
-def test_masks_of_a_low_fixed_input_cover_its_square(pairs):
+def test_masks_of_a_low_fixed_input_cover_its_square(model_of):
     """An encoder of 48 x 64 pixels that pads its input to 64 x 64."""
-    interface = replace(ClickModel(*pairs["sam"]).interface, sides=(48, SIDE))
+    interface = replace(model_of("sam").interface, sides=(48, SIDE))
     wide, high = (frame_for(interface, Rect(0, 0, *size)) for size in ((200, 100), (100, 200)))
     assert (wide.width, wide.height) == (64, 32) and (high.width, high.height) == (24, 48)
     for frame in (wide, high):
         assert (frame.mask_width, frame.mask_height) == (SIDE, SIDE)
 
 
-def test_network_input_is_normalized_and_padded(pairs):
-    interface = ClickModel(*pairs["sam"]).interface
+def test_network_input_is_normalized_and_padded(model_of):
+    interface = model_of("sam").interface
     image = np.zeros((32, 64, 3), np.uint8)
     image[:, :, 0] = 255
     pixels = network_input(image, interface, frame_for(interface, Rect(0, 0, 64, 32)))
     assert pixels.shape == (1, 3, SIDE, SIDE) and pixels.dtype == np.float32
     assert pixels[0, :, 5, 5] == pytest.approx((np.array([255, 0, 0]) - MEAN) / STD, abs=1e-5)
     assert (pixels[0, :, 32:] == 0).all()
-    whole = ClickModel(*pairs["sam_uint8"]).interface
+    whole = model_of("sam_uint8").interface
     pixels = network_input(image, whole, frame_for(whole, Rect(0, 0, 64, 32)))
     assert pixels.shape == (1, SIDE, SIDE, 3) and pixels.dtype == np.uint8
     assert pixels[0, 5, 5].tolist() == [255, 0, 0] and pixels[0, 40, 5].tolist() == [124, 116, 104]
-    efficient = ClickModel(*pairs["efficient_sam"]).interface
+    efficient = model_of("efficient_sam").interface
     pixels = network_input(image, efficient, frame_for(efficient, Rect(0, 0, 64, 32)))
     assert pixels.shape == (1, 3, 512, 1024) and pixels.max() == 1
 

@@ -12,7 +12,9 @@ from tests.session.mask_run import FALSE, make_mask_project
 from tests.session.stored_result import store_result, stored_result
 from tests.session.verdict_run import make_verdict_project
 from tests.ui.evaluation.evaluation_windows import open_project
+from workbench.core.project.storage import write_json
 from workbench.ui.evaluation.comparison_dialog import ComparisonDialog
+from workbench.ui.widgets.dialogs import Question
 
 
 def choose(monkeypatch, path, kind: str) -> None:
@@ -76,14 +78,33 @@ def dialog(application, tmp_path, qtbot) -> ComparisonDialog:
 def test_comparison_shows_metrics_in_words_and_both_predictions(dialog, application, qtbot):
     assert dialog.first.currentData() == "20261122-090000-unet"
     texts = [[dialog.table.item(row, column).text() for column in range(5)] for row in range(dialog.table.rowCount())]
-    why = "(no 95% CI: only 4 of at least 5 parts)"
+    why = "(no CI)"
     values = [f"0.00 {why}, 0 on 8 images", f"0.12 {why}, 1 on 8 images", f"+0.12 {why}"]
     assert texts[2] == ["False alarms per image", *values, "not known"]
-    assert "8 images of 4 parts" in dialog.status.text() and "differ on 1 of 8" in dialog.pairs_heading.text()
+    assert "8 images of 4 parts" in dialog.status.text() and "Only 4 parts were compared" in dialog.status.text()
+    assert "differ on 1 of 8" in dialog.pairs_heading.text()
     assert [button.text() for button in dialog.pairs.buttons] == [FALSE] and dialog.legend.isVisible()
     session = application.services.session
     dialog.pairs.buttons[0].click()
     qtbot.waitUntil(lambda: session.key == FALSE, timeout=20_000)
+
+
+def test_a_new_run_is_compared_with_that_of_the_last_export_and_exported(dialog, application, qtbot, monkeypatch):
+    older, newer = dialog.second.currentData(), dialog.first.currentData()
+    folder = application.services.session.project.root / "exports" / "line"
+    write_json(folder / "model.json", {"run": older})
+    (folder / "SHA256SUMS").write_text("")
+    started: list[str] = []
+    monkeypatch.setattr(application.services.export_job, "start", lambda run, *, options: started.append(run.name))
+    with qtbot.waitSignal(application.services.evaluation_comparison.compared, timeout=30_000):
+        application.window.table["compare_evaluations"].trigger()
+    assert (dialog.first.currentData(), dialog.second.currentData()) == (older, newer)
+    assert dialog.first.currentText().endswith("(last export)")
+    qtbot.waitUntil(dialog.export_button.isEnabled)
+    dialog.export_button.click()
+    for question in application.window.findChildren(Question):
+        question.buttons["export"].click()
+    assert started == [newer]
 
 
 def test_comparison_needs_two_runs_and_can_be_saved(dialog, application, tmp_path, qtbot, monkeypatch):

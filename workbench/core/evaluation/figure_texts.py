@@ -8,6 +8,7 @@ from workbench.core.evaluation.figures import Alert, Figure, Scope
 from workbench.core.evaluation.stored_predictions import ANY, ImageCounts
 from workbench.core.messages import Message, join
 
+_FEW_PARTS = ("interval.parts", "interval.labeled_parts")
 NOTHING = "–"
 MIN_OVERLAP = 0.6  # Dice of an image; below it, a prediction that detects all defects is not without errors
 _SIMILAR = 0.1  # difference of the areas, as a share, up to which only the overlap is stated
@@ -118,6 +119,16 @@ def text(figure: Figure, *, digits: int = 2) -> str:
         low, high = (number(figure, edge) for edge in figure.edges)
         texts = [Message("card.metric", n=shown, low=low.removesuffix("%"), high=high)]
     return join("list.comma", [*texts, *(text for text in [counts(figure)] if text and text != shown)])
+
+
+def brief(text: str) -> str:
+    """Return a text for a cell of a table beside which the reasons stand why a figure has no interval."""
+    if not isinstance(text, Message):
+        return text
+    why = text.fields.get("why")
+    if text.id == "figure.no_interval" and isinstance(why, Message) and why.id in _FEW_PARTS:
+        return Message("interval.brief")
+    return Message(text.id, **{name: brief(value) for name, value in text.fields.items()})
 
 
 def alert(alert: Alert) -> str:

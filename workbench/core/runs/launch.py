@@ -110,7 +110,7 @@ def _holder(root: Path) -> dict[str, Any]:
 
 
 # Verbs of the training program, see workbench/training/__main__.py.
-VERBS = ("train", "launch", "export", "doctor", "accept", "probe", "legacy", "lite", "measure")
+VERBS = ("train", "launch", "export", "doctor", "accept", "probe", "legacy", "measure")
 # Runs the benchmark of an export with the export's own copy of the inference package.
 _BENCHMARK = (
     "import sys; sys.path.insert(0, sys.argv[1]); "

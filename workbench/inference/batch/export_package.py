@@ -56,11 +56,11 @@ def write_checks(folder: Path | str) -> None:
     behavior is checked by the golden images. SHA256SUMS covers every file.
     """
     folder = Path(folder)
-    hashes = {path.relative_to(folder).as_posix(): _sha256(path) for path in _checked_files(folder)}
+    hashes = {path.relative_to(folder).as_posix(): file_sum(path) for path in _checked_files(folder)}
     text = json.dumps(hashes, indent=2, ensure_ascii=False, sort_keys=True)
     write_atomic(folder / CHECKS_FILE, f"{text}\n".encode())
     files = sorted(path for path in folder.rglob("*") if path.is_file() and "__pycache__" not in path.parts)
-    lines = [f"{_sha256(path)}  {path.relative_to(folder).as_posix()}\n" for path in files if path.name != SUMS_FILE]
+    lines = [f"{file_sum(path)}  {path.relative_to(folder).as_posix()}\n" for path in files if path.name != SUMS_FILE]
     write_atomic(folder / SUMS_FILE, "".join(lines).encode())
 
 
@@ -84,7 +84,7 @@ def verify_checks(folder: Path | str) -> list[str]:
             problems.append(f"{name} is missing.")
         else:
             try:
-                same = _sha256(path) == expected
+                same = file_sum(path) == expected
             except OSError as error:
                 problems.append(f"{name} cannot be opened: {file_access.reason(error)}.")
                 continue
@@ -113,7 +113,8 @@ def _checked_files(folder: Path) -> list[Path]:
     return [folder / MODEL_FILE, *(folder / name for name in network_files(settings)), *golden]
 
 
-def _sha256(path: Path) -> str:
+def file_sum(path: Path) -> str:
+    """Return the SHA-256 of a file in hexadecimal. Raises OSError."""
     digest = hashlib.sha256()
     with open_file(path) as file:
         while block := file.read(1 << 20):

@@ -5,13 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 from importlib import import_module
-from importlib.util import find_spec
 from pathlib import Path
 
 import numpy as np
 
 from ..model_settings import EngineOptions, ModelSettings
-from .registry import KINDS, install_command, unavailable_reason
+from .registry import KINDS, is_installed, unavailable_reason
 
 Engine = Callable[[np.ndarray], np.ndarray]  # may be called from several threads concurrently
 NAMES = tuple(KINDS)
@@ -27,7 +26,7 @@ class NotFiniteError(EngineError):
 
 def available() -> list[str]:
     """Return the names of engines whose library is installed, in order of preference, without importing any."""
-    return [name for name, kind in KINDS.items() if find_spec(kind.module) is not None]
+    return [name for name in KINDS if is_installed(name)]
 
 
 def load_engine(name: str, folder: Path | str, settings: ModelSettings, threads: int | None = None) -> Engine:
@@ -75,7 +74,7 @@ def choose_engine(name: str, folder: Path | str, settings: ModelSettings, thread
     candidates = [engine for engine in order if engine in settings.files and engine in installed]
     if not candidates:
         first = next((engine for engine in order if engine in settings.files), "onnx")
-        raise EngineError(f"No engine for this model is installed: {install_command(first)}")
+        raise EngineError(f"No engine for this model is installed. {unavailable_reason(first)}")
     reasons = []
     for engine in candidates:
         try:

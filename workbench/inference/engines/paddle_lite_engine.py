@@ -1,18 +1,53 @@
-"""Paddle Lite network (.nb), created by its converter for embedded CPUs."""
+"""Paddle Lite network (.nb), created by its converter for embedded CPUs. It runs in a Python that has paddlelite."""
 
 from __future__ import annotations
 
+import contextlib
+import math
+import os
+import subprocess
+import sys
+import tempfile
+import weakref
+from importlib.util import find_spec
 from pathlib import Path
 from threading import Lock
+from typing import IO
 
 import numpy as np
 
-from ..cpu_environment import cores
 from ..model_settings import EngineOptions, ModelSettings
+
+PYTHON_VARIABLE = "WORKBENCH_LITE_PYTHON"  # names the program
+
+
+def lite_python() -> str | None:
+    """Return the Python program that has paddlelite, None if none is known."""
+    return os.environ.get(PYTHON_VARIABLE) or (sys.executable if find_spec("paddlelite") else None)
+
+
+def lite_command(*arguments: str | Path) -> list[str]:
+    """Return a command line of `paddle_lite_program`."""
+    return [
+        lite_python() or sys.executable,
+        str(Path(__file__).with_name("paddle_lite_program.py")),
+        *map(str, arguments),
+    ]
+
+
+def unavailable() -> str:
+    """Return the reason why Paddle Lite cannot be used, as a part of a sentence; "" if it can."""
+    python = lite_python()
+    if python is None:
+        return (
+            "paddlelite, which is not installed: pip install paddlelite==2.13rc0 in Python 3.8, since there are no "
+            f"packages for later versions, and name that Python with --lite-python or {PYTHON_VARIABLE}"
+        )
+    return "" if os.path.isfile(python) else f"a Python with paddlelite: {python} is no file"
 
 
 class LiteEngine:
-    """Callable: float32 batch to float32 batch."""
+    """Callable: float32 batch to float32 batch. Raises RuntimeError if the process of the network ends."""
 
     name = "lite"
     device = "cpu"
@@ -20,19 +55,43 @@ class LiteEngine:
     @classmethod
     def load(cls, name: str, path: Path, settings: ModelSettings, tuning: EngineOptions) -> LiteEngine:
         """Load the network file of the engine `name`, see `registry.KINDS`."""
-        return cls(path, tuning)
+        return cls(path)
 
-    def __init__(self, path: Path, tuning: EngineOptions) -> None:
-        from paddlelite import lite
-
-        config = lite.MobileConfig()
-        config.set_model_from_file(str(path))
-        config.set_threads(tuning.threads or cores())
-        self._predictor = lite.create_paddle_predictor(config)
-        self._lock = Lock()  # input and output are shared state
+    def __init__(self, path: Path) -> None:
+        self._errors = tempfile.TemporaryFile()  # noqa: SIM115 - for the life of the process
+        self._process = subprocess.Popen(
+            lite_command("run", path), stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=self._errors
+        )
+        weakref.finalize(self, _end, self._process, self._errors)
+        self._lock = Lock()  # one request at a time
 
     def __call__(self, batch: np.ndarray) -> np.ndarray:
+        requests, answers = self._process.stdin, self._process.stdout
+        assert requests is not None and answers is not None
         with self._lock:
-            self._predictor.get_input(0).from_numpy(np.ascontiguousarray(batch, np.float32))
-            self._predictor.run()
-            return np.array(self._predictor.get_output(0).numpy())
+            try:
+                requests.write(" ".join(map(str, batch.shape)).encode() + b"\n" + batch.astype(np.float32).tobytes())
+                requests.flush()
+                shape = [int(side) for side in answers.readline().split()]
+                values = answers.read(4 * math.prod(shape)) if shape else b""
+            except OSError:
+                shape, values = [], b""
+            if not shape or len(values) != 4 * math.prod(shape):
+                raise RuntimeError(f"Paddle Lite ended: {self._last_words()}")
+            return np.frombuffer(values, np.float32).reshape(shape).copy()
+
+    def _last_words(self) -> str:
+        self._process.kill()
+        self._process.wait()
+        self._errors.seek(0)
+        lines = self._errors.read().decode("utf-8", "replace").strip().splitlines()
+        return lines[-1] if lines else ""
+
+
+def _end(process: subprocess.Popen[bytes], errors: IO[bytes]) -> None:
+    process.kill()
+    for stream in (process.stdin, process.stdout, errors):
+        assert stream is not None
+        with contextlib.suppress(OSError):  # a request that was not written
+            stream.close()
+    process.wait()

@@ -10,6 +10,7 @@ from importlib.util import find_spec
 
 from .. import visual_cpp
 from ..cpu_environment import processor_flags
+from . import paddle_lite_engine
 
 
 @dataclass(frozen=True)
@@ -17,7 +18,7 @@ class EngineSpec:
     """Properties of an engine.
 
     module: library, as it is imported.
-    requirements: packages to install.
+    requirements: packages to install; none for Paddle Lite, which needs a Python of its own.
     file: network file in an export.
     reduced: number format of engines with reduced precision, whose results are only close to those of the trained
         network; "" for 32-bit engines, whose results must match.
@@ -49,7 +50,7 @@ KINDS: dict[str, EngineSpec] = {
         ("onnxruntime-gpu>=1.18,!=1.24.0", "tensorrt>=10,<11"),
         "network.onnx",
     ),
-    "lite": EngineSpec("paddle_lite_engine:LiteEngine", "paddlelite", ("paddlelite>=2.13",), "paddle-lite/network.nb"),
+    "lite": EngineSpec("paddle_lite_engine:LiteEngine", "paddlelite", (), "paddle-lite/network.nb"),
     "int8": EngineSpec(
         "onnx_engine:OnnxEngine", "onnxruntime", (_ONNXRUNTIME,), "network.int8.onnx", "int8", ("onnx", "ml_dtypes")
     ),
@@ -70,9 +71,17 @@ def install_command(name: str) -> str:
     return uninstall + command if name == "tensorrt" else command
 
 
+def is_installed(name: str) -> bool:
+    """Return True if the library of an engine is there; Paddle Lite's may be in another Python."""
+    return paddle_lite_engine.lite_python() is not None if name == "lite" else find_spec(KINDS[name].module) is not None
+
+
 def unavailable_reason(name: str) -> str:
     """Return the reason why an engine is unavailable, as a sentence; "" if available. Imports ONNX Runtime at most."""
     kind = KINDS[name]
+    if name == "lite" and not _is_packed():
+        missing = paddle_lite_engine.unavailable()
+        return f"The engine {name!r} needs {missing}." if missing else ""
     if find_spec(kind.module) is None:
         if _is_packed():
             return f"The engine {name!r} is not part of this package."

@@ -7,6 +7,7 @@ from __future__ import annotations
 import dataclasses
 import logging
 import os
+import platform
 import tempfile
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
@@ -29,6 +30,7 @@ from workbench.core.runs.onnx_files import IR_VERSION, OPSET
 from workbench.core.runs.run import Run
 from workbench.core.runs.training_settings import TrainingSettings
 from workbench.inference.engines import Engine
+from workbench.inference.engines.paddle_lite_engine import lite_command
 from workbench.inference.engines.registry import KINDS, cannot_make
 from workbench.inference.io.file_access import discard_tree, make_folder, read_regular, remove_file, write_atomic
 from workbench.inference.model_settings import MODEL_FILE, ModelSettings, SettingsError, load_settings
@@ -120,7 +122,7 @@ class FormatWriter:
     def _legacy(self) -> None:
         """Run in a separate process: the kind of program is fixed when Paddle is imported."""
         stem = self._folder / _LEGACY
-        self._run_child("legacy", self._run.root, stem, target=stem.with_suffix(".pdmodel"))
+        self._run_child(worker_command("legacy", self._run.root, stem), stem.with_suffix(".pdmodel"))
 
     def _lite(self) -> None:
         """Convert for Paddle Lite, whose converter reads only the older kind of program."""
@@ -129,13 +131,13 @@ class FormatWriter:
             self._legacy()
         target = self._folder / KINDS["lite"].file
         target.parent.mkdir(exist_ok=True)
-        arm = any(part in os.uname().machine.lower() for part in ("arm", "aarch64")) if hasattr(os, "uname") else False
-        self._run_child("lite", source, target.with_suffix(""), "arm" if arm else "x86", target=target)
+        place = "arm" if platform.machine().lower().startswith(("arm", "aarch64")) else "x86"
+        self._run_child(lite_command("convert", source, target.with_suffix(""), place), target)
 
-    def _run_child(self, verb: str, *arguments: str | Path, target: Path) -> None:
-        """Run a verb of the training program in a child process. Raises FormatNotWritten if `target` is missing."""
+    def _run_child(self, command: list[str], target: Path) -> None:
+        """Run a program. Raises FormatNotWritten if `target` is missing."""
         output = run_captured(
-            worker_command(verb, *arguments),
+            command,
             seconds=_SECONDS,
             environment={**os.environ, "FLAGS_enable_pir_api": "0", "CUDA_VISIBLE_DEVICES": ""},
             tick=self._tick,
@@ -154,8 +156,14 @@ def remove(folder: Path, file: str) -> None:
 
 
 def save_legacy(run: Run, stem: Path) -> None:
-    """Write the run's best weights as stem.pdmodel and stem.pdiparams. Runs in the child process."""
-    TrainedNetwork(run, run.dataset()).save_programs(stem)
+    """Write the run's best weights as stem.pdmodel and stem.pdiparams. Runs in the child process.
+
+    The local contrast is interpolated: Paddle Lite has no transposed convolution of single channels for x86.
+    """
+    network = TrainedNetwork(run, run.dataset())
+    if isinstance(network.net, networks.UNet):
+        network.net.interpolate_contrast(True)
+    network.save_programs(stem)
 
 
 def save_program(net: paddle.nn.Layer, settings: TrainingSettings, stem: Path) -> None:

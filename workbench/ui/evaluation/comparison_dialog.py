@@ -25,8 +25,11 @@ from PySide6.QtWidgets import (
 
 from workbench.core.documents.comparison_report import comparison_rows
 from workbench.core.documents.document import DocumentImage
+from workbench.core.evaluation import figure_texts
+from workbench.core.evaluation.intervals import MIN_PARTS
 from workbench.core.messages import Message
 from workbench.core.problems import Problem
+from workbench.core.runs.release import exported_run
 from workbench.core.runs.run import Run
 from workbench.core.text_patterns import fill
 from workbench.session.project_jobs import ComparedEvaluations
@@ -76,7 +79,7 @@ class MetricTable(QTableWidget):
 
     def _show_cells(self, row: int, cells: list[str], outcome: str) -> None:
         for column, text in enumerate(cells):
-            item = QTableWidgetItem(translate_message(text))
+            item = QTableWidgetItem(translate_message(figure_texts.brief(text)))
             if not outcome:
                 item.setToolTip(translate_message(Message("compare.own_images")))
             if column == 4 and outcome in _ICONS:
@@ -128,15 +131,20 @@ def _image_label(image: DocumentImage) -> QLabel:
 
 
 class ComparisonDialog(QDialog):
-    """Non-modal dialog; both runs are chosen in it. `image_requested` carries the key of an image to open."""
+    """Non-modal dialog; both runs are chosen in it.
+
+    `image_requested` carries the key of an image to open, `export_requested` the second run.
+    """
 
     image_requested = Signal(str)
+    export_requested = Signal(object)
 
     def __init__(self, services: Services, style: ThemeManager, writer: ReportWriter, parent: QWidget) -> None:
         super().__init__(parent)
         self._services, self._writer = services, writer
         self._job = services.evaluation_comparison
         self._compared: ComparedEvaluations | None = None
+        self._exported: str | None = None  # run of the newest export
         self.setWindowTitle(self.tr("Compare runs"))
         resize_for_text(self, 900, 680)
         self.first, self.second = QComboBox(), QComboBox()
@@ -148,6 +156,7 @@ class ComparisonDialog(QDialog):
         self.pairs_heading = QLabel(wordWrap=True)
         self.cancel_button = self._button(self.tr("Cancel"), self._job.cancel)
         self.save_button = self._button(self.tr("&Save report…"), self._save)
+        self.export_button = self._button(self.tr("&Export second run"), self._export)
         self.close_button = self._button(self.tr("Close"), self.close)
         self._build()
         self._job.compared.connect(self._show_result)
@@ -175,7 +184,7 @@ class ComparisonDialog(QDialog):
         self.results.addWidget(self.table)
         self.results.addWidget(below)
         self.results.setSizes([220, 380])
-        buttons = in_row(1, self.cancel_button, self.save_button, self.close_button)
+        buttons = in_row(1, self.cancel_button, self.export_button, self.save_button, self.close_button)
         items = row, self.status, self.bar, (self.results, 1), 0, buttons
         in_column(*items, owner=self, margins=(16, 14, 16, 14), spacing=10)
 
@@ -189,7 +198,11 @@ class ComparisonDialog(QDialog):
     # --- runs -------------------------------------------------------------------------------------
 
     def choose(self, first: Run | None, second: Run | None) -> None:
-        """Compare two runs; a missing one is the newest other run of the same kind of model."""
+        """Compare two runs; a missing second one is the newest other run of the same kind of model.
+
+        If `first` is not the run of the newest export, the exported one is compared with it.
+        """
+        self._list_runs()
         lines = self._services.run_list.usable()
         by_name = {line.run.name: line for line in lines}
         shown = by_name.get(first.name) if first is not None else None
@@ -198,6 +211,9 @@ class ComparisonDialog(QDialog):
             shown = next((line for line in lines if kinds.count(line.model) > 1), None)
         if shown is None:
             return
+        exported = by_name.get(self._exported or "")
+        if second is None and exported is not None and exported.model == shown.model and exported.run != shown.run:
+            shown, second = exported, shown.run
         others = [line for line in lines if line.model == shown.model and line.run.name != shown.run.name]
         other = by_name.get(second.name) if second is not None else next(iter(others), None)
         self.first.setCurrentIndex(self.first.findData(shown.run.name))
@@ -205,12 +221,17 @@ class ComparisonDialog(QDialog):
         self._start()
 
     def _list_runs(self) -> None:
+        project = self._services.session.project
+        self._exported = None if project is None else exported_run(project.root)
         for box in (self.first, self.second):
             with QSignalBlocker(box):
                 name = box.currentData()
                 box.clear()
                 for line in self._services.run_list.usable():
-                    box.addItem(formatting.run_name(line.run), line.run.name)
+                    name_shown = formatting.run_name(line.run)
+                    if line.run.name == self._exported:
+                        name_shown = self.tr("{run} (last export)").format(run=name_shown)
+                    box.addItem(name_shown, line.run.name)
                 box.setCurrentIndex(box.findData(name))
 
     def _start(self, *_: object) -> None:
@@ -245,7 +266,8 @@ class ComparisonDialog(QDialog):
         runs = [difference for difference in compared.runs.differences if difference.kind in ("train", "recipe")]
         about = comparison_text(type(compared.runs)(True, True, tuple(runs)))
         left_out = translate_message(Message("compare.left_out", n=comparison.left_out)) if comparison.left_out else ""
-        self.status.setText(formatting.sentences(measured, left_out, about))
+        few = Message("compare.few_parts", m=comparison.parts) if comparison.parts < MIN_PARTS else ""
+        self.status.setText(formatting.sentences(measured, translate_message(few), left_out, about))
         self.table.show_metrics(compared)
         one_right = sum(pair.weight[0] for pair in comparison.pairs)
         if comparison.pairs:
@@ -269,6 +291,11 @@ class ComparisonDialog(QDialog):
         self.cancel_button.setVisible(running)
         self.results.setVisible(self._compared is not None)
         self.save_button.setEnabled(self._compared is not None)
+        self.export_button.setEnabled(self._compared is not None and self._services.session.writable)
+
+    def _export(self) -> None:
+        if self._compared is not None:
+            self.export_requested.emit(self._compared.second.run)
 
     def _save(self) -> None:
         if self._compared is not None:

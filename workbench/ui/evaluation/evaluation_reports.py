@@ -40,9 +40,13 @@ def write_document(document: Document, path: Path, language: str) -> None:
 
 
 class EvaluationReports(QObject):
-    """Saving of reports, and the comparison dialog. `image_requested` carries the key of an image to open."""
+    """Saving of reports, and the comparison dialog.
+
+    `image_requested` carries the key of an image to open, `export_requested` a run.
+    """
 
     image_requested = Signal(str)
+    export_requested = Signal(object)
     changed = Signal()  # whether a report can be saved or runs can be compared
 
     def __init__(
@@ -128,6 +132,7 @@ class EvaluationReports(QObject):
         dialog = self._parent.window().findChild(ComparisonDialog)
         if dialog is None:
             dialog = ComparisonDialog(self._services, self._style, self, self._parent.window())
+            dialog.export_requested.connect(self.export_requested)
             dialog.image_requested.connect(self.image_requested)
         evaluation = self._evaluation() if self._parent.isVisible() else None
         shown = evaluation.run if evaluation is not None else self._services.run_list.in_use

@@ -204,6 +204,10 @@ class ExportQuestion(QObject):
         self._exporter, self._run_list, self._monitor, self._window = exporter, run_list, monitor, window
         self._answered: set[str] = set()  # names of runs
 
+    def export(self, run: Run) -> None:
+        """Export a run with the usual options."""
+        self.request(run, ExportOptions())
+
     def request(self, run: Run, options: ExportOptions) -> None:
         """Export a run, after the question if there is something to say about it."""
         self._monitor.update_now()
