@@ -48,7 +48,7 @@ ROOT = Path(__file__).resolve().parents[1]
 # Views in the guide. Pages show a picture as `NAME.webp`.
 GUIDE_VIEWS = (
     *("new_project", "labeling", "spots", "contact_sheet", "suggestions", "finished_training"),
-    *("evaluation", "evaluation_lighting"),
+    *("evaluation", "evaluation_lighting", "evaluation_of_verdicts", "comparison"),
     *("export_options", "export_report", "folder_results", "palette"),
 )
 GUIDE_BYTES, ANIMATION_BYTES = 4 << 20, 2 << 20  # largest size of all pictures of the guide, and of the animation

@@ -9775,6 +9775,10 @@
         <translation>请检查路径。</translation>
     </message>
     <message>
+        <source>The project folder {path} does not exist.</source>
+        <translation>项目文件夹 {path} 不存在。</translation>
+    </message>
+    <message>
         <source>{path} could not be written: {why}.</source>
         <translation>无法写入 {path}：{why}。</translation>
     </message>

@@ -47,6 +47,11 @@ class NotAProject(Problem):
     advice = "Choose another folder, or create a project there."
 
 
+class ProjectFolderMissing(NotAProject):
+    message = "The project folder {path} does not exist."
+    advice = "Check the path."
+
+
 class ForeignProject(NotAProject):
     message = "The folder of {path} is not a Defect Workbench project: this file is that of another program."
     advice = "Choose another folder, or create a project elsewhere and import this folder."

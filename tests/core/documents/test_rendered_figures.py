@@ -176,9 +176,6 @@ def page_cells(evaluation: SplitEvaluation, theme: ThemeManager) -> Shown:
     recall = matrix.horizontalHeaderItem(last).text()
     for row in range(matrix.rowCount()):
         yield f"{recall}, {matrix.item(row, 0).text()}", matrix.item(row, last).text()
-    headline = HeadlineMetrics("accuracy", "f1")
-    headline.show_figures(figures, None)
-    yield from ((metric.caption.text(), metric.number.text()) for metric in headline.metrics.values())
 
 
 def sentence_cells(figures: Figures, text: str) -> Shown:

@@ -122,8 +122,10 @@ def test_253_classes_fit_and_no_more(project):
 
 
 def test_a_folder_without_project_json_is_refused(tmp_path):
-    with pytest.raises(problems.NotAProject):
+    with pytest.raises(problems.NotAProject, match="it has no project.json"):
         Project.open(tmp_path)
+    with pytest.raises(problems.NotAProject, match="mistyped does not exist"):
+        Project.open(tmp_path / "mistyped")
 
 
 @pytest.mark.parametrize(

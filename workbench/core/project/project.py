@@ -163,7 +163,8 @@ class Project:
                 need_trust(root, file.id, project_places(root, file))
             return cls(root, file, content)
         except FileNotFoundError as error:
-            raise problems.NotAProject(path=str(root)) from error
+            missing = problems.NotAProject if root.exists() else problems.ProjectFolderMissing
+            raise missing(path=str(root)) from error
         except OSError as error:
             raise problems.ProjectBroken(path=str(root / "project.json"), why=Message.of(error)) from error
 
