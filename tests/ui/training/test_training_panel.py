@@ -103,6 +103,7 @@ def test_system_stats_use_time_axis_of_run(opened, qtbot):
     assert mine.sum() == 3 and set(machine["used 0"][mine]) == {6.0} and set(machine["cpu"][mine]) == {33.0}
     assert all(2.8 <= t <= 4 for t in machine.times)
     assert not legend["gpu_load"].isDisabled()
+    panel.heading.setChecked(True)  # curves are created when they are shown
     qtbot.waitUntil(lambda: {"gpu_load", "gpu_memory", "cpu"} <= set(panel.curves.plots), timeout=3000)
     without_trainer(opened)
 
