@@ -8,6 +8,7 @@ An array is a line with its shape, such as "1 3 64 64", and its float32 values. 
 
 import os
 import sys
+from typing import Any
 
 import numpy as np
 
@@ -31,7 +32,8 @@ def run(network: str) -> None:
 
     config = lite.MobileConfig()
     config.set_model_from_file(network)
-    predictor, known = None, None
+    predictor: Any = None
+    known: Any = None
     while line := sys.stdin.buffer.readline():
         shape = [int(side) for side in line.split()]
         if shape != known:  # a predictor gives wrong results for a second size
