@@ -143,7 +143,7 @@ def node_program() -> Path:
     return folder / "node.exe" if os.name == "nt" else folder / "bin" / "node"
 
 
-@pytest.mark.parametrize("platform", ["Linux", "Windows"])
+@pytest.mark.parametrize("platform", ["Linux", pytest.param("Windows", marks=pytest.mark.slow)])
 def test_types_are_consistent(platform, request):
     """The type check of `[tool.pyright]`, with the libraries of this interpreter. A result is stored in pytest's cache.
 

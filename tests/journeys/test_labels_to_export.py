@@ -58,6 +58,7 @@ def overlap(one: np.ndarray, other: np.ndarray) -> float:
     return float(((one > 0) & (other > 0)).sum() / max(1, ((one > 0) | (other > 0)).sum()))
 
 
+@pytest.mark.slow
 def test_from_labels_over_added_labels_and_evaluation_to_an_export(user, qtbot, project_folder):
     root, masks = project_folder
     session, training, window = user.session, user.services.training, user.window

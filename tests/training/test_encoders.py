@@ -179,15 +179,12 @@ def test_receptive_field_is_that_of_the_network(labeled_project):
     net = UNet(1, 2, [], encoder="lite0", contrast=False)
     net.eval()
     side, field = 1024, receptive_field(settings)
-    image = paddle.randn([1, 1, side, side])
+    image = paddle.randn([1, 1, side, 64])  # a strip, as rows and columns are treated alike
     image.stop_gradient = False
     middle = side // 2
-    net(image)[0, 1, middle - 8 : middle + 8, middle - 8 : middle + 8].sum().backward()
-    rows, columns = np.nonzero(image.grad.numpy()[0, 0])
-    reach = max(
-        middle - 8 - rows.min(), rows.max() - middle - 7, middle - 8 - columns.min(), columns.max() - middle - 7
-    )
-    assert reach <= field
+    net(image)[0, 1, middle - 8 : middle + 8].sum().backward()
+    rows, _ = np.nonzero(image.grad.numpy()[0, 0])
+    assert max(middle - 8 - rows.min(), rows.max() - middle - 7) <= field
 
 
 @pytest.mark.slow

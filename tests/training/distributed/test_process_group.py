@@ -150,6 +150,7 @@ def test_run_with_a_killed_leader_can_resume(labeled_project, child):
     assert run.usable and wait_until_ended(run)
 
 
+@pytest.mark.slow
 def test_ranks_hold_the_lock_and_end_if_the_launcher_is_killed(labeled_project, child, tmp_path, monkeypatch):
     monkeypatch.setenv("TMPDIR", str(tmp_path))
     run = make_run(labeled_project, device="cpu:2", **LONG)

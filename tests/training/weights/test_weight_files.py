@@ -393,6 +393,7 @@ def test_imagenet_selects_the_file_for_the_depth_of_the_run(server, tmp_path, pa
 # --- in a run -----------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_a_run_starts_from_a_file_and_resumes_without_it(
     labeled_project, child, inside, tmp_path, paddle_resnet, published
 ):
