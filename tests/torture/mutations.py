@@ -135,7 +135,8 @@ def _changed(value: Any, rng: random.Random) -> Any:
         holder[key] = json.loads(json.dumps(other[0][other[1]])) if other[0] is not holder else rng.choice(ODD)
     elif way == 4 and isinstance(holder[key], (int, float)) and not isinstance(holder[key], bool):
         found = holder[key]
-        holder[key] = rng.choice((-found, found * 10**6, found + 0.5, str(found), [found]))
+        half = found + 0.5 if abs(found) < 2**1000 else found  # a larger integer is no float
+            holder[key] = rng.choice((-found, found * 10**6, half, str(found), [found]))
     else:
         holder[key] = rng.choice(ODD)
     return value

@@ -32,21 +32,26 @@ STUCK = 40  # events after which a modal dialog is closed by Esc
 
 
 class Monkey:
-    """Sender of random events, one with each step of a timer, so that those of nested event loops are reached."""
+    """Sender of random events. Each starts the timer of the next one, so that nested event loops get them as well."""
 
     def __init__(self, window: QWidget, seed: int) -> None:
         self._window, self._random = window, random.Random(seed)
-        self.sent, self._modal = 0, 0
-        self._timer = QTimer(interval=PAUSE, timeout=self._send)
-        self._timer.start()
+        self.sent, self._modal, self._ended = 0, 0, False
+        self._next()
 
     def end(self) -> None:
-        self._timer.stop()
+        self._ended = True
         for widget in QApplication.topLevelWidgets():
             if widget is not self._window:
                 widget.close()
 
+    def _next(self) -> None:
+        QTimer.singleShot(PAUSE, self._window, self._send)
+
     def _send(self) -> None:
+        if self._ended:
+            return
+        self._next()
         modal = QApplication.activeModalWidget()
         self._modal = self._modal + 1 if modal is not None else 0
         window = QApplication.activePopupWidget() or modal or QApplication.activeWindow() or self._window
@@ -92,5 +97,7 @@ def test_random_events_cause_no_error_and_no_warning(opened, root, qtbot, qtlog,
         if session.project is None and QApplication.activeModalWidget() is None and monkey.sent % 50 == 0:
             session.open_project(root)
     monkey.end()
-    assert not [record.message for record in qtlog.records if record.type_name != "QtDebugMsg"]
+    # The platform plug-in of the tests says what it does not do.
+    messages = [record.message for record in qtlog.records if record.type_name != "QtDebugMsg"]
+    assert not [message for message in messages if not message.startswith("This plugin does not support")]
     assert not capfd.readouterr().err
