@@ -136,7 +136,7 @@ def _changed(value: Any, rng: random.Random) -> Any:
     elif way == 4 and isinstance(holder[key], (int, float)) and not isinstance(holder[key], bool):
         found = holder[key]
         half = found + 0.5 if abs(found) < 2**1000 else found  # a larger integer is no float
-            holder[key] = rng.choice((-found, found * 10**6, half, str(found), [found]))
+        holder[key] = rng.choice((-found, found * 10**6, half, str(found), [found]))
     else:
         holder[key] = rng.choice(ODD)
     return value
