@@ -9779,6 +9779,14 @@
         <translation>项目文件夹 {path} 不存在。</translation>
     </message>
     <message>
+        <source>The prediction of {path} has a class or verdict that the project does not have.</source>
+        <translation>{path} 的预测结果含有项目中没有的类别或判定。</translation>
+    </message>
+    <message>
+        <source>Add it to the project, or take the image as suggestions.</source>
+        <translation>请将其添加到项目中，或把图片作为建议取入。</translation>
+    </message>
+    <message>
         <source>{path} could not be written: {why}.</source>
         <translation>无法写入 {path}：{why}。</translation>
     </message>

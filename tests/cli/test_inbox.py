@@ -119,6 +119,17 @@ def test_kept_images_are_taken_into_the_project_once_as_suggestions_or_labels(ke
     assert sorted(set(np.unique(mask)) == {0, 1, 2} for mask in masks) == [False, True]
 
 
+def test_a_prediction_of_an_unknown_class_is_never_accepted_as_background(keep, tmp_path, capsys):
+    keep(SPOTS)
+    with Project.create(tmp_path / "p", classes=[DARK.name]) as project:
+        root = project.root
+    done = workbench(capsys, "inbox", root, tmp_path / "inbox", "--take", "--accept")
+    assert done["taken"] == [] and "that the project does not have" in done["skipped"][0]["why"]
+    with Project.open(root, write=False) as project:
+        assert not list(project.images())
+    assert len(workbench(capsys, "inbox", root, tmp_path / "inbox", "--take")["taken"]) == 1
+
+
 def test_changed_and_incomplete_images_are_skipped_with_the_reason(keep, tmp_path, capsys):
     keep(SPOTS, good(3), every=1)
     one, other = read_kept(tmp_path / "inbox")[0]

@@ -63,7 +63,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--token",
         default=None,
         help=f"token that requests must send as 'Authorization: Bearer TOKEN' (or {TOKEN_VARIABLE}); with a result "
-        "output one is generated if there is none",
+        "output or --inbox one is generated if there is none",
     )
     tokens.add_argument("--token-file", type=Path, metavar="FILE", help="file with this token")
     limits = parser.add_argument_group("limits")
@@ -101,7 +101,8 @@ def run(options: argparse.Namespace, console: Console) -> dict[str, Any]:
     _need_libraries()
     token = _token(options)
     sinks, inbox = result_outputs.plan_sinks(options, spool=Path("spool")), kept_images.plan_inbox(options)
-    if sinks and token is None:  # any program on this machine could send a result to the line
+    # Without one, any program on this machine could send a result to the line, or an image to the next training.
+    if (sinks or inbox) and token is None:
         token = secrets.token_urlsafe(24)
     if options.replace and options.marker is None:
         raise WrongUse("--replace needs --marker")

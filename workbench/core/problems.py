@@ -67,6 +67,11 @@ class InboxBroken(Problem):
     advice = "Delete it, or copy the folder from the line again."
 
 
+class InboxUnknown(Problem):
+    message = "The prediction of {path} has a class or verdict that the project does not have."
+    advice = "Add it to the project, or take the image as suggestions."
+
+
 class ReleaseBroken(Problem):
     message = "The release record of {path} cannot be used: {why}."
     advice = "Choose the folder of an export. Those of earlier versions have no record: export the run again."

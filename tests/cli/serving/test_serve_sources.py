@@ -92,6 +92,11 @@ def test_output_requires_a_token_that_no_response_contains(line_device, tmp_path
     assert markers(tmp_path) == ["3.ERROR", "4.NG"]
 
 
+def test_kept_images_require_a_token(server, gray_export, tmp_path):
+    running = server(gray_export, "--inbox", str(tmp_path / "inbox"))
+    assert running.facts["token_needed"] and ask(running, "POST /predict", body=IMAGE)[0] == 401
+
+
 def test_token_of_a_file(line_device, tmp_path, capsys, gray_export):
     (tmp_path / "token").write_text("\ufeff" + "of the file#&"[7:] + "\n", "utf-8")
     running = line_device("--token-file", str(tmp_path / "token"))

@@ -16,7 +16,7 @@ import numpy as np
 
 from workbench.core.json_files import load_object
 from workbench.core.messages import Message
-from workbench.core.problems import CannotWrite, InboxBroken, Problem
+from workbench.core.problems import CannotWrite, InboxBroken, InboxUnknown, Problem
 from workbench.core.project import annotation
 from workbench.core.project.project import Project
 from workbench.core.suggestions.suggestion_files import save_stored
@@ -129,12 +129,20 @@ def _take(project: Project, image: LineImage, *, accept: bool, own: bool) -> str
             raise InboxBroken(path=str(image.mask_path), why=Message("inbox.no_record"))
     regions = [Region(**{**each, "centroid": tuple(each["centroid"])}) for each in image.record["regions"]]
     table = class_table(project.classes, regions, own=own)
+    verdict = image.record["verdict"]
+    if accept:  # what the project does not know would become background, or an image that is done without a verdict
+        if prediction is None:
+            known = verdict in project.file.verdicts
+        else:
+            known = set(np.unique(prediction).tolist()) <= {0, *table}
+        if not known:
+            raise InboxUnknown(path=image.path.name)
     key = project.copy_image(image.path, f"{FOLDER}/{image.path.name}")
     note, mask = annotation.load_note(project, key), None
     note.add("inbox", image.origin)
     if accept:
         note.status = "done"
-        note.verdict = image.record["verdict"] if image.record["verdict"] in project.file.verdicts else note.verdict
+        note.verdict = verdict if verdict in project.file.verdicts else note.verdict
         if prediction is not None:
             ids = np.zeros(256, np.uint8)
             ids[list(table)] = list(table.values())
