@@ -371,3 +371,10 @@ def test_new_verdict_discards_redo(opened):
     assert opened.note.verdict is None and opened.can_redo()
     opened.redo()
     assert opened.note.verdict == "NG" and np.array_equal(opened.mask, start)
+
+
+def test_a_chosen_background_stays_chosen_when_classes_change(opened):
+    opened.classes.choose(0)
+    opened.classes.set_hidden(1, True)
+    opened.classes.rename(1, "renamed")
+    assert opened.editor.class_id == 0

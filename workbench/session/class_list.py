@@ -27,10 +27,11 @@ class ClassList(QObject):
         self.hidden: set[int] = set()
         self._editor = editor
         self._project: Project | None = None
+        self._empty = False  # the project had no class at the last change
         self.changed.connect(self._choose_first)
 
     def open(self, project: Project) -> None:
-        self._project = project
+        self._project, self._empty = project, not project.classes
         project.json.follow_merges(self._merged)
 
     def close(self) -> None:
@@ -48,8 +49,10 @@ class ClassList(QObject):
 
     def _choose_first(self) -> None:
         """Choose a class once the project has its first one, whether it was added or came with imported labels."""
-        if self._project is not None and self._project.classes and self._editor.class_id == BACKGROUND:
-            self.choose(self._project.classes[0].id)
+        before, self._empty = self._empty, self._project is not None and not self._project.classes
+        first = before and self._project is not None and self._project.classes
+        if first and self._editor.class_id == BACKGROUND:  # else the background was chosen, to erase
+            self.choose(first[0].id)
 
     def set_hidden(self, id: int, hidden: bool) -> None:
         (self.hidden.add if hidden else self.hidden.discard)(id)
