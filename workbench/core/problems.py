@@ -67,6 +67,11 @@ class InboxBroken(Problem):
     advice = "Delete it, or copy the folder from the line again."
 
 
+class NoLineResults(Problem):
+    message = "{path} cannot be used as results of a line: {why}."
+    advice = "Choose files of --log-jsonl, or folders of results."
+
+
 class InboxUnknown(Problem):
     message = "The prediction of {path} has a class or verdict that the project does not have."
     advice = "Add it to the project, or take the image as suggestions."
@@ -75,6 +80,11 @@ class InboxUnknown(Problem):
 class ReleaseBroken(Problem):
     message = "The release record of {path} cannot be used: {why}."
     advice = "Choose the folder of an export. Those of earlier versions have no record: export the run again."
+
+
+class NotReproducible(Problem):
+    message = "The training of {path} cannot be repeated, for {n} {n:reason|reasons}, the first: {why}."
+    advice = "Restore these files as they were when it was exported."
 
 
 class ReleaseChanged(Problem):

@@ -12,6 +12,7 @@ import threading
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from multiprocessing.connection import Connection, wait
 from pathlib import Path
 from typing import Any
@@ -20,11 +21,12 @@ from workbench.cli.kept_images import KeepPlan, KeptImages
 from workbench.cli.serving.http_app import create_application
 from workbench.cli.serving.http_server import Server, announce
 from workbench.cli.serving.responses import WIDTH, Counters, Limits
-from workbench.cli.sinks.result_outputs import ServeOutputs, SinkPlan
+from workbench.cli.sinks.result_outputs import ServeOutputs, SinkPlan, entry_of
+from workbench.cli.sinks.sink_base import NoGoodVerdict, RecordMaker
 from workbench.core.runs.launch import SAFE_PATH, is_frozen
 from workbench.inference.batch.interrupts import INTERRUPTS, on_interrupts
 from workbench.inference.cpu_environment import keep_freed_memory
-from workbench.inference.predictor import Predictor
+from workbench.inference.predictor import Prediction, Predictor
 
 _SPAWN = multiprocessing.get_context("spawn")  # a network's threads do not survive a fork
 _EARLY_EXIT_SECONDS = 10.0  # a process that ends within them, and three before it, is not replaced
@@ -62,6 +64,11 @@ class ServerPlan:
             kept = None
             if self.inbox:
                 kept = stack.enter_context(KeptImages(self.inbox, predictor.settings, announce, row, self.workers))
+            outputs_of = self.sinks or self.inbox
+            good = outputs_of.ok_verdict if outputs_of else None
+            maker = None
+            with contextlib.suppress(NoGoodVerdict):
+                maker = RecordMaker(predictor.settings, good)
             app = create_application(
                 predictor.settings,
                 predictor.engine,
@@ -69,13 +76,27 @@ class ServerPlan:
                 token=self.token,
                 counters=counters,
                 hosts=self.hosts,
-                on_result=outputs.offer if outputs else None,
+                on_result=partial(_pass_on, maker, counters, outputs),
                 on_image=kept.offer if kept else None,
             )
             serve(app)
         if app.state.handler.is_hung():  # Python would wait for its threads at the end
             announce("The network does not return. The process is ended.")
             os._exit(1)
+
+
+def _pass_on(
+    maker: RecordMaker | None,
+    counters: Counters,
+    outputs: ServeOutputs | None,
+    result: Prediction | str,
+    name: str | None,
+) -> None:
+    """Count a result, or the reason why there is none, and pass it to the outputs."""
+    entry = entry_of(result)
+    counters.count_result(entry if maker is None else maker.make(entry, key="", name=""))
+    if outputs is not None:
+        outputs.offer(result, name)
 
 
 class WorkersFailed(Exception):

@@ -211,9 +211,13 @@ class ServeOutputs:
 
     def offer(self, result: Prediction | str, name: str | None) -> None:
         """Pass on a result, or the reason why there is none. name: of the image; None: the id of the record."""
-        entry = {"why": result} if isinstance(result, str) else result.to_json()
         key = uuid.uuid4().hex
-        self._group.offer(self._maker.make(entry, key=key, name=name or key))
+        self._group.offer(self._maker.make(entry_of(result), key=key, name=name or key))
+
+
+def entry_of(result: Prediction | str) -> Record:
+    """Return a result, or the reason why there is none, as `RecordMaker.make` takes it."""
+    return {"why": result} if isinstance(result, str) else result.to_json()
 
 
 def _counts_to_json(counts: dict[str, Counts]) -> dict[str, dict[str, int]]:
