@@ -1227,6 +1227,14 @@
         <translation>图片不在此处</translation>
     </message>
     <message>
+        <source>Web page (*.html)</source>
+        <translation>网页 (*.html)</translation>
+    </message>
+    <message>
+        <source>PDF document (*.pdf)</source>
+        <translation type="unfinished">PDF 文档 (*.pdf)</translation>
+    </message>
+    <message>
         <source>Save report</source>
         <translation>保存报告</translation>
     </message>

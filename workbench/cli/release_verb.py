@@ -11,11 +11,11 @@ from workbench.cli.evaluate import compare_runs, evaluate
 from workbench.cli.train import follow
 from workbench.cli.verb_runner import Console, WrongUse
 from workbench.core import problems
+from workbench.core.evaluation.repeated_training import cautions, changed_data, copy_for_training
 from workbench.core.json_files import load_object
 from workbench.core.problems import ReleaseBroken
 from workbench.core.project.project import Project
 from workbench.core.runs.release import RELEASE_FILE, verify
-from workbench.core.runs.repeated_training import cautions, changed_data, copy_for_training
 from workbench.core.runs.run import Run
 
 

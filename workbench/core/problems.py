@@ -21,12 +21,16 @@ from workbench.core.model_problems import (
     ModelNotReady as ModelNotReady,
     ModelUnusable as ModelUnusable,
     NoDownload as NoDownload,
+    NoLineResults as NoLineResults,
     NothingToPredict as NothingToPredict,
+    NotReproducible as NotReproducible,
     PaddleMissing as PaddleMissing,
     ParityFailed as ParityFailed,
     PartsDiffer as PartsDiffer,
     Problem,
     ProposesNothing as ProposesNothing,
+    ReleaseBroken as ReleaseBroken,
+    ReleaseChanged as ReleaseChanged,
     ResultsTaken as ResultsTaken,
     RunBroken as RunBroken,
     RunComplete as RunComplete,
@@ -67,29 +71,9 @@ class InboxBroken(Problem):
     advice = "Delete it, or copy the folder from the line again."
 
 
-class NoLineResults(Problem):
-    message = "{path} cannot be used as results of a line: {why}."
-    advice = "Choose files of --log-jsonl, or folders of results."
-
-
 class InboxUnknown(Problem):
     message = "The prediction of {path} has a class or verdict that the project does not have."
     advice = "Add it to the project, or take the image as suggestions."
-
-
-class ReleaseBroken(Problem):
-    message = "The release record of {path} cannot be used: {why}."
-    advice = "Choose the folder of an export. Those of earlier versions have no record: export the run again."
-
-
-class NotReproducible(Problem):
-    message = "The training of {path} cannot be repeated, for {n} {n:reason|reasons}, the first: {why}."
-    advice = "Restore these files as they were when it was exported."
-
-
-class ReleaseChanged(Problem):
-    message = "{path} is not as it was released: {why}"
-    advice = "Do not use it. Export the run again, or copy the export from where it is unchanged."
 
 
 class AreaLeavesDefects(Problem):

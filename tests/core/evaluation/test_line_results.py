@@ -65,7 +65,7 @@ def test_images_are_counted_by_hour_and_shift_of_the_time_zone(results):
     assert [image.outcome for image in table.last] == ["ERROR", "NG", "rework", "unsure"]
 
 
-def test_what_limits_the_table_is_counted_and_told(results):
+def test_what_limits_the_table_is_counted_and_stated(results):
     mixed = [
         record(3.0),
         b'{"format": 1, "time": \n',
@@ -119,7 +119,7 @@ def told(table) -> str:
     return sentence(table.hours, table.compare(table.hours, reference), reference, "hour")
 
 
-def test_one_sentence_tells_what_has_moved(results):
+def test_one_sentence_states_what_has_moved(results):
     rng = np.random.default_rng(1)
     text = told(results(*day(rng, [0.03] * 13 + [0.3], 100)))
     assert text.startswith("NG: ") and "in the hour from 2026-10-25 12:00 +0100" in text and "7 hours" in text

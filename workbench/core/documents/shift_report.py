@@ -47,8 +47,8 @@ def shift_report(results: LineResults, reference: Sequence[Period], zone: str) -
         Section(Message("drift.last"), [Table(*last_images(results))]),
         Section(Message("drift.notes"), [Points([*results.notes(), Message("drift.method", n=MIN_OBSERVATIONS)])]),
     ]
-    lead = Message("drift.lead", n=results.images, zone=zone, version=__version__)
-    return Document(Message("drift.title"), lead, headlines, [each for each in sections if each.blocks])
+    subtitle = Message("drift.lead", n=results.images, zone=zone, version=__version__)
+    return Document(Message("drift.title"), subtitle, headlines, [each for each in sections if each.blocks])
 
 
 def _period_blocks(

@@ -353,9 +353,9 @@ def sentence(
 ) -> Message:
     """Return one sentence on what has moved last, or why nothing can be said. unit: "hour" or "shift"."""
     usable = [(period, each) for period, found in zip(periods, changes) for each in found]
-    whys = [each.why for _, each in usable if each.why is not None]
-    if not usable or len(whys) == len(usable):
-        return Message("drift.not_compared", why=whys[-1] if whys else Message("drift.only_reference"))
+    reasons = [each.why for _, each in usable if each.why is not None]
+    if not usable or len(reasons) == len(usable):
+        return Message("drift.not_compared", why=reasons[-1] if reasons else Message("drift.only_reference"))
     moved = [(period, each) for period, each in usable if each.moved]
     about = reference_text(reference)
     if not moved:

@@ -312,7 +312,7 @@ class DriftDialog(QDialog):
         """Ask for a file and write the shift report."""
         if self._shown is None:
             return
-        kinds = f"{self.tr('Web page (*.html)')};;{self.tr('PDF document (*.pdf)')}"
+        kinds = ";;".join((self.tr("Web page (*.html)"), self.tr("PDF document (*.pdf)")))
         chosen, _ = QFileDialog.getSaveFileName(self, self.tr("Save report"), "shifts.html", kinds)
         if not chosen:
             return
