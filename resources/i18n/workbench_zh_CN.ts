@@ -1232,7 +1232,7 @@
     </message>
     <message>
         <source>PDF document (*.pdf)</source>
-        <translation type="unfinished">PDF 文档 (*.pdf)</translation>
+        <translation>PDF 文档 (*.pdf)</translation>
     </message>
     <message>
         <source>Save report</source>
