@@ -109,7 +109,7 @@ class Change:
 
     rate: str
     share: float | None
-    before: float
+    before: float | None
     expected: Interval | None
     why: Message | None = None
 
@@ -296,7 +296,7 @@ class LineResults:
 
         def change(period: Period, rate: str) -> Change:
             events, images = sums[rate].sum(axis=0)
-            before = float(events / images) if images else float("nan")
+            before = float(events / images) if images else None
             own = period.counted(rate)[1]
             found: Interval | Message = Message("drift.few_images", n=own, m=MIN_OBSERVATIONS)
             if own >= MIN_OBSERVATIONS:
