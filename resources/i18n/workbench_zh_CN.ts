@@ -9080,6 +9080,10 @@
         <translation>{metric}（验证）</translation>
     </message>
     <message>
+        <source>The errors of this model are not measured: no validation image shows a defect.</source>
+        <translation>此模型的错误未经测量：没有任何验证图片含有缺陷。</translation>
+    </message>
+    <message>
         <source>Export {name}</source>
         <translation>导出 {name}</translation>
     </message>
@@ -9126,10 +9130,6 @@
     <message>
         <source>Model in use: {model}</source>
         <translation>正在使用的模型：{model}</translation>
-    </message>
-    <message>
-        <source>The errors of this model are not measured: its validation images show no defect to detect.</source>
-        <translation>此模型的错误未经测量：验证图片中没有可检出的缺陷。</translation>
     </message>
     <message>
         <source>False alarms are not measured: there is no good validation image. The model may alarm on every good part.</source>
