@@ -81,7 +81,11 @@ def test_mvtec_folders(project, folder):
 def test_a_defect_in_a_folder_of_good_images_is_refused(project, folder):
     for name in ("good/000", "good/001", "crack/000"):
         photo(folder / "test" / f"{name}.png", len(name))
-    for name, mask in (("good/000", region(5, 5)), ("good/001", np.zeros_like(region(5, 5))), ("crack/000", region(5, 5))):
+    for name, mask in (
+        ("good/000", region(5, 5)),
+        ("good/001", np.zeros_like(region(5, 5))),
+        ("crack/000", region(5, 5)),
+    ):
         save(folder / "ground_truth" / f"{name}_mask.png", mask * 255)
     report = import_labels(project, folder)
     assert [(Path(place).name, why.id) for place, why in report.skipped] == [

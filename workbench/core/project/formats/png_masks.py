@@ -161,7 +161,9 @@ class _MaskSet:
             for group in [found] if self.merged and not several else [[mask] for mask in found]:
                 first = group[0] == found[0]
                 refused = _further(task for task in self._tasks if task.image == image and first)
-                entry = ImportedEntry(path(group[0]), path(image), image, self._reader(group, good=image in good), refused=refused)
+                entry = ImportedEntry(
+                    path(group[0]), path(image), image, self._reader(group, good=image in good), refused=refused
+                )
                 entry = replace(entry, remark=Message("import.shifted") if shifted else "", doubtful=shifted)
                 yield replace(entry, count=len(group) + len(refused))
 
