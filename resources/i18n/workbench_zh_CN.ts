@@ -12805,6 +12805,10 @@
         <translation>{n} 张图片位于无缺陷图片的文件夹中，已设为判定 OK 并赋予空掩膜。</translation>
     </message>
     <message>
+        <source>the folder of the image says that it has no defects, but its mask has some</source>
+        <translation>图像所在的文件夹表明它没有缺陷，但其掩码中有缺陷</translation>
+    </message>
+    <message>
         <source>The images are in folders without names of verdicts, so the part of each file name before its last _ became the verdict.</source>
         <translation>图片所在的文件夹名不是判定，因此将每个文件名中最后一个“_”之前的部分作为判定。</translation>
     </message>
