@@ -73,7 +73,8 @@ class InspectionArea:
             unknown = sorted({name for entry in entries for name in entry} - known)
             _require(not unknown, f"it has entries that are not known: {', '.join(map(str, unknown))}")
         _require({"width", "height"} <= content.keys(), "an inspection area needs width and height")
-        return cls(**{**content, "polygons": tuple(AreaPolygon(**entry) for entry in polygons)})
+        read: dict[str, Any] = {**content, "polygons": tuple(AreaPolygon(**entry) for entry in polygons)}
+        return cls(**read)
 
     @property
     def share(self) -> float:
