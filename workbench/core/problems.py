@@ -93,6 +93,11 @@ class AreaLeavesDefects(Problem):
     )
 
 
+class ZoneInUse(Problem):
+    message = "The verdict rule of the run {run} needs another inspection area: {why}."
+    advice = "Remove the sentence with the zone from the rule first, or draw the zone in this area too."
+
+
 class ProjectExists(Problem):
     message = "{path} already holds a project."
     advice = "Open it, or choose an empty folder."

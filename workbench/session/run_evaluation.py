@@ -14,6 +14,7 @@ from workbench.core.problems import ImageBroken, Problem, RunUnusable
 from workbench.core.runs.dataset import Dataset
 from workbench.core.runs.run import Run
 from workbench.inference.cpu_environment import release_free_memory
+from workbench.inference.inspection_area import common_zones
 from workbench.inference.model_settings import ModelSettings
 from workbench.session.image_verdicts import ImageVerdicts
 from workbench.session.session import Session
@@ -114,6 +115,7 @@ class RunEvaluation(QObject):
         self.verdicts = ImageVerdicts(self)
         self._clear()
         session.label_saved.connect(self._label_saved)
+        session.areas.changed.connect(self._areas_changed)
         training.state_changed.connect(self.changed)
         session.project_closed.connect(self.close)
         call_at_end(self.close)
@@ -130,7 +132,7 @@ class RunEvaluation(QObject):
         self.leaks: list[DataLeak] = []
         self._data: Dataset | None = None
         self._pass: InferencePass | None = None
-        self.stale = False  # labels were changed since the evaluation
+        self.stale = False  # labels or inspection areas were changed since the evaluation
         self.result: EvaluatedImages | None = None
         self.verdicts.clear()
         self.sweep: OperatingPointSweep | None = None
@@ -211,6 +213,9 @@ class RunEvaluation(QObject):
     def _label_saved(self, key: str) -> None:
         predictions = () if self._pass_result is None else self._pass_result.predictions
         self.stale = self.stale or any(prediction.key == key for prediction in predictions)
+
+    def _areas_changed(self) -> None:
+        self.stale = self.run is not None
 
     def _run_pass(self, project: Project, run: Run) -> None:
         from workbench.core.evaluation.inference_pass import InferencePass
@@ -325,6 +330,11 @@ class RunEvaluation(QObject):
     @property
     def um_per_pixel(self) -> float | None:
         return self.settings.um_per_pixel if self.settings is not None else None
+
+    @property
+    def zones(self) -> tuple[str, ...]:
+        """Names of the zones that a verdict rule may name: those of every inspection area."""
+        return () if self.settings is None else common_zones(self.settings.areas)
 
     # --- operating point in use -------------------------------------------------------------------
 

@@ -399,4 +399,4 @@ class AreaSteps(QObject):
 def scaled(area: InspectionArea, size: tuple[int, int]) -> list[AreaPolygon]:
     """Return the polygons of an area in the pixels of an image of another size. size: width and height."""
     x, y = size[0] / area.width, size[1] / area.height
-    return [AreaPolygon(tuple((a * x, b * y) for a, b in each.points), each.excluded) for each in area.polygons]
+    return [replace(each, points=tuple((a * x, b * y) for a, b in each.points)) for each in area.polygons]

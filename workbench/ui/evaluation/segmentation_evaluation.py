@@ -213,7 +213,7 @@ class SegmentationEvaluation(QWidget):
             self.scope.addItem(name, id)
         self.scope.setCurrentIndex(max(0, self.scope.findData(previous)))
         self.scope.setVisible(len(classes) > 1)
-        self.verdict.show_classes(classes, self._evaluation.um_per_pixel)
+        self.verdict.show_classes(classes, self._evaluation.um_per_pixel, self._evaluation.zones)
 
     def _show_point(self) -> None:
         evaluation = self._evaluation
