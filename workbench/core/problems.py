@@ -38,6 +38,7 @@ from workbench.core.model_problems import (
     UnknownRun as UnknownRun,
     WeightsUnusable as WeightsUnusable,
     WorkerFailed as WorkerFailed,
+    ZoneInUse as ZoneInUse,
 )
 from workbench.inference.io import file_access
 
@@ -91,11 +92,6 @@ class AreaLeavesDefects(Problem):
         "Enlarge the area. Use it all the same with --force: these labels then count neither in training nor in "
         "metrics."
     )
-
-
-class ZoneInUse(Problem):
-    message = "The verdict rule of the run {run} needs another inspection area: {why}."
-    advice = "Remove the sentence with the zone from the rule first, or draw the zone in this area too."
 
 
 class ProjectExists(Problem):

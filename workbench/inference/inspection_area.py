@@ -168,7 +168,7 @@ def common_zones(areas: Sequence[InspectionArea]) -> tuple[str, ...]:
 
 @dataclass(frozen=True)
 class AreaMaps:
-    """What a verdict rule needs to know about the place of a region.
+    """Places in an image that a verdict rule depends on.
 
     depth: see `InspectionArea.depth`, None without an area. zones: pixels of each zone by name, bool (H, W).
     """

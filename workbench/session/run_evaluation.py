@@ -14,7 +14,6 @@ from workbench.core.problems import ImageBroken, Problem, RunUnusable
 from workbench.core.runs.dataset import Dataset
 from workbench.core.runs.run import Run
 from workbench.inference.cpu_environment import release_free_memory
-from workbench.inference.inspection_area import common_zones
 from workbench.inference.model_settings import ModelSettings
 from workbench.session.image_verdicts import ImageVerdicts
 from workbench.session.session import Session
@@ -114,8 +113,8 @@ class RunEvaluation(QObject):
         self._agreed: set[tuple[str, str]] = set()  # (run, split) whose leak was acknowledged
         self.verdicts = ImageVerdicts(self)
         self._clear()
-        session.label_saved.connect(self._label_saved)
-        session.areas.changed.connect(self._areas_changed)
+        session.label_saved.connect(self._mark_stale)
+        session.areas.changed.connect(self._mark_stale)
         training.state_changed.connect(self.changed)
         session.project_closed.connect(self.close)
         call_at_end(self.close)
@@ -210,12 +209,9 @@ class RunEvaluation(QObject):
             self._enter("ready")
             self._evaluate()
 
-    def _label_saved(self, key: str) -> None:
+    def _mark_stale(self, key: str = "") -> None:
         predictions = () if self._pass_result is None else self._pass_result.predictions
-        self.stale = self.stale or any(prediction.key == key for prediction in predictions)
-
-    def _areas_changed(self) -> None:
-        self.stale = self.run is not None
+        self.stale = self.stale or any(key in ("", prediction.key) for prediction in predictions)
 
     def _run_pass(self, project: Project, run: Run) -> None:
         from workbench.core.evaluation.inference_pass import InferencePass
@@ -330,11 +326,6 @@ class RunEvaluation(QObject):
     @property
     def um_per_pixel(self) -> float | None:
         return self.settings.um_per_pixel if self.settings is not None else None
-
-    @property
-    def zones(self) -> tuple[str, ...]:
-        """Names of the zones that a verdict rule may name: those of every inspection area."""
-        return () if self.settings is None else common_zones(self.settings.areas)
 
     # --- operating point in use -------------------------------------------------------------------
 

@@ -49,7 +49,7 @@ ZONED = VerdictRule(
     limits=(
         RegionLimit(ANY_CLASS, most=1, zone="sealing face", outcome="unsure"),
         RegionLimit(3, zone="螺纹", inner=6),
-        RegionLimit(7, most=1, zone="螺纹", outcome="rework"),
+        RegionLimit(7, zone="螺纹", outcome="rework"),
     ),
 )
 SCORE = VerdictRule("mass", 800.0, unsure=300.0)

@@ -8,17 +8,16 @@ from pathlib import Path
 
 import numpy as np
 
-from workbench.core.evaluation.operating_point import settings_of
 from workbench.core.json_files import load_object
 from workbench.core.messages import Message
-from workbench.core.problems import AreaUnusable, Problem, RunUnusable, ZoneInUse
+from workbench.core.problems import AreaUnusable, Problem, RunBroken, RunUnusable, ZoneInUse
 from workbench.core.project import annotation, model_areas
 from workbench.core.project.project import MAX_CLASS_ID, Project
 from workbench.core.runs.launch import is_training
 from workbench.core.runs.run import Run, list_runs
 from workbench.inference.inspection_area import InspectionArea, area_of
 from workbench.inference.io.opencv import cv2
-from workbench.inference.model_settings import MODEL_FILE, SettingsError
+from workbench.inference.model_settings import MODEL_FILE, SettingsError, load_settings
 
 
 @dataclass(frozen=True)
@@ -79,7 +78,11 @@ def set_areas(project: Project, areas: Sequence[InspectionArea]) -> None:
 
 
 def _check_zones(run: Run, areas: Sequence[InspectionArea]) -> None:
-    settings = settings_of(run)
+    path = run.best / MODEL_FILE
+    try:
+        settings = load_settings(path)
+    except SettingsError as error:
+        raise RunBroken(path=str(path), why=str(error)) from error
     try:
         replace(settings, areas=tuple(areas))
     except SettingsError as error:

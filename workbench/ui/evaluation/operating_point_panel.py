@@ -44,7 +44,7 @@ _FIRST_VALUES = {0: 0.9, 1: 10.0, 2: 100.0}  # of a new condition: probability, 
 
 @dataclasses.dataclass(frozen=True)
 class _Words:
-    """What sentences can name: classes, id to name, the pixel scale, and zones."""
+    """Words of the sentences: classes, id to name, the pixel scale, and zones."""
 
     names: Mapping[int, str] = dataclasses.field(default_factory=dict)
     um_per_pixel: float | None = None
