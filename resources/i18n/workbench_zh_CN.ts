@@ -9096,6 +9096,10 @@
         <translation>{metric}（验证）</translation>
     </message>
     <message>
+        <source>The errors of this model are not measured: no validation image shows a defect.</source>
+        <translation>此模型的错误未经测量：没有任何验证图片含有缺陷。</translation>
+    </message>
+    <message>
         <source>Export {name}</source>
         <translation>导出 {name}</translation>
     </message>
@@ -9142,10 +9146,6 @@
     <message>
         <source>Model in use: {model}</source>
         <translation>正在使用的模型：{model}</translation>
-    </message>
-    <message>
-        <source>The errors of this model are not measured: its validation images show no defect to detect.</source>
-        <translation>此模型的错误未经测量：验证图片中没有可检出的缺陷。</translation>
     </message>
     <message>
         <source>False alarms are not measured: there is no good validation image. The model may alarm on every good part.</source>
@@ -9791,6 +9791,14 @@
         <translation>请检查路径。</translation>
     </message>
     <message>
+        <source>The verdict rule of the run {run} needs another inspection area: {why}.</source>
+        <translation>训练记录 {run} 的判定规则需要另一检测区域：{why}。</translation>
+    </message>
+    <message>
+        <source>Remove the sentence with the zone from the rule first, or draw the zone in this area too.</source>
+        <translation>请先从规则中删除使用该分区的语句，或在此区域中也绘制该分区。</translation>
+    </message>
+    <message>
         <source>The project folder {path} does not exist.</source>
         <translation>项目文件夹 {path} 不存在。</translation>
     </message>
@@ -9801,14 +9809,6 @@
     <message>
         <source>Add it to the project, or take the image as suggestions.</source>
         <translation>请将其添加到项目中，或把图片作为建议取入。</translation>
-    </message>
-    <message>
-        <source>The verdict rule of the run {run} needs another inspection area: {why}.</source>
-        <translation>训练记录 {run} 的判定规则需要另一检测区域：{why}。</translation>
-    </message>
-    <message>
-        <source>Remove the sentence with the zone from the rule first, or draw the zone in this area too.</source>
-        <translation>请先从规则中删除使用该分区的语句，或在此区域中也绘制该分区。</translation>
     </message>
     <message>
         <source>{path} could not be written: {why}.</source>
@@ -12847,6 +12847,10 @@
     <message>
         <source>{n} {n:image is|images are} in folders of images without defects. {n:It|They} got the verdict OK and an empty mask.</source>
         <translation>{n} 张图片位于无缺陷图片的文件夹中，已设为判定 OK 并赋予空掩膜。</translation>
+    </message>
+    <message>
+        <source>the folder of the image says that it has no defects, but its mask has some</source>
+        <translation>图像所在的文件夹表明它没有缺陷，但其掩码中有缺陷</translation>
     </message>
     <message>
         <source>The images are in folders without names of verdicts, so the part of each file name before its last _ became the verdict.</source>
