@@ -169,7 +169,7 @@ class ClassMergeCard(QFrame):
     def _ended(self, plan: ClassMergePlan, done: FilePass) -> None:
         names = listed(f"“{name}”" for name in plan.names)
         if plan.state != "done":
-            self.setVisible(False)
+            self.setVisible(self._job.unfinished)
             return
         backup = size(max(1, done.nbytes / _MB))
         if plan.into == BACKGROUND:
