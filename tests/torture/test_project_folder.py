@@ -28,14 +28,16 @@ from workbench.session.session import Session
 def lose(one: Painter) -> None:
     """Wait until the session has detected that its folder is gone, and check that painting still works."""
     one.strokes(3)
-    one.qtbot.waitUntil(lambda: one.session.save_state == "failed", timeout=20_000)
+    one.qtbot.waitUntil(lambda: one.session.autosave.state == "failed", timeout=20_000)
     assert isinstance(one.session.folder.problem, problems.ProjectGone)
     one.strokes(3)
     assert one.session.writable and one.session.folder.unsaved >= 6 and one.session.folder.rescued
 
 
 def is_saved(one: Painter) -> None:
-    one.qtbot.waitUntil(lambda: one.session.save_state == "saved" and not one.session.folder.problem, timeout=20_000)
+    one.qtbot.waitUntil(
+        lambda: one.session.autosave.state == "saved" and not one.session.folder.problem, timeout=20_000
+    )
 
 
 # --- one window that stays open ----------------------------------------------------------------------------

@@ -192,7 +192,7 @@ def test_edited_in_all_fields(painter, tmp_path):
     root = make_project(tmp_path / "p")
     one = painter(root)
     changes: list[int] = []
-    one.session.classes_changed.connect(lambda: changes.append(1))
+    one.session.classes.changed.connect(lambda: changes.append(1))
     edit(root, in_all_fields)
     info = one.session.classes.add("by_window")
     assert info.id == 10 and changes and not one.problems_met  # id 3 was added by the editor, id 9 is retired

@@ -56,7 +56,7 @@ def window(application, tmp_path, qtbot):
     """Window with a project that has a run."""
     run = make_mask_project(tmp_path / "project")
     session = application.services.session
-    with qtbot.waitSignal(session.image_opened, timeout=20_000):
+    with qtbot.waitSignal(session.current.opened, timeout=20_000):
         session.open_project(run.project_root)
     qtbot.waitUntil(lambda: bool(application.services.run_list.lines), timeout=20_000)
     return application.window

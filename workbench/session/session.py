@@ -48,19 +48,9 @@ class Session(SessionParts):
         return self.image_list.rows
 
     @property
-    def done_count(self) -> int:
-        """Number of images marked done."""
-        return self.image_list.done
-
-    @property
     def image(self) -> ImageArray | None:
         """Open image: (H, W) or (H, W, 3) RGB, uint8, uint16 or float32."""
         return self.current.image
-
-    @property
-    def pages(self) -> int:
-        """Number of pages of the open image file; the first one is the image."""
-        return self.current.pages
 
     @property
     def mask(self) -> np.ndarray | None:
@@ -78,20 +68,12 @@ class Session(SessionParts):
         label = self.current.label
         return None if label is None else label.note
 
-    @property
-    def class_id(self) -> int:
-        return self.editor.class_id
-
-    @property
-    def save_state(self) -> str:
-        return self.autosave.state
-
     # --- project ----------------------------------------------------------------------------------
 
     def add_images(self, paths: Sequence[Path | str], left_out: Sequence[tuple[str, str]] = ()) -> bool:
         """Copy image files and folders into the project, in a worker thread. Return False if that is not possible.
 
-        `images_added` follows, with the files left out, including those given by `left_out`: names and reasons.
+        `image_list.added` follows, with the files left out, including those given by `left_out`: names and reasons.
         """
         if self.project is None:
             return False

@@ -115,29 +115,16 @@ Unsaved = Literal["refuse", "journal", "discard"]
 
 
 class SessionParts(QObject):
-    """Base class of the session: its signals, its parts, and the one open project, or none.
+    """Base class of the session: its parts, with signals of their own, and the one open project, or none.
 
     Methods never raise a Problem: they emit `problem_met`.
     """
 
     project_opened = Signal()
     project_closed = Signal()
-    images_listed = Signal(object)  # list[str]
-    rows_changed = Signal(object)  # list[ImageRow], at most five times a second
-    index_progress = Signal(int, int)
-    edit_finishing = Signal()  # an edit is about to end: pending work for the open image has to be delivered now
-    image_previewed = Signal(object, object, object)  # key, reduced image, (width, height); `image_opened` follows
-    image_opened = Signal(object)  # key
-    image_failed = Signal(object, object)  # key, Problem
-    mask_changed = Signal(object)  # Rect
     note_changed = Signal(object)  # key
     label_saved = Signal(object)  # key
-    classes_changed = Signal()  # classes, verdicts, visibility or locks
-    current_class_changed = Signal(int)
     history_changed = Signal()  # the undo stack, or whether undo is possible
-    save_state_changed = Signal(str)  # "saved" | "dirty" | "failed"
-    step_followed = Signal(str, object)  # "undo" or "redo", and the UndoCommand for which another image was opened
-    images_added = Signal(object)  # Added
     sources_changed = Signal()  # image folders, or their availability
     problem_met = Signal(object)
 
@@ -183,24 +170,10 @@ class SessionParts(QObject):
         self.class_merge.rewritten.connect(self.reload)
         self.label_import.written.connect(self.reload)
         self.problem_met.connect(self.folder.on_problem)
-        # The session repeats the signals of its parts.
         self.undo_stack.changed.connect(self.history_changed)
         self.class_merge.changed.connect(self.history_changed)
         self.label_import.state_changed.connect(self.history_changed)
-        self.classes.changed.connect(self.classes_changed)
-        self.classes.chosen.connect(self.current_class_changed)
-        self.editor.finishing.connect(self.edit_finishing)
-        self.editor.mask_changed.connect(self.mask_changed)
-        self.autosave.state_changed.connect(self.save_state_changed)
-        self.save_state_changed.connect(self.folder.refresh)
-        self.image_loader.previewed.connect(self.image_previewed)
-        self.current.opened.connect(self.image_opened)
-        self.current.failed.connect(self.image_failed)
-        self.current.step_followed.connect(self.step_followed)
-        self.image_list.added.connect(self.images_added)
-        self.image_list.listed.connect(self.images_listed)
-        self.image_list.rows_changed.connect(self.rows_changed)
-        self.image_list.progressed.connect(self.index_progress)
+        self.autosave.state_changed.connect(self.folder.refresh)
 
     # --- open -------------------------------------------------------------------------------------
 
@@ -281,7 +254,7 @@ class SessionParts(QObject):
         self.undo_stack.push(*(MaskEdit(self.editor, patch) for patch in recovered))
         self.removal.open(project)
         self.project_opened.emit()
-        self.current_class_changed.emit(self.editor.class_id)
+        self.classes.chosen.emit(self.editor.class_id)
         for notice in project.json.take_notices():
             self.problem_met.emit(notice)
         self.image_list.refresh(project)
@@ -348,12 +321,12 @@ class SessionParts(QObject):
         return self.image_loader.requested
 
     def open_image(self, key: str) -> None:
-        """Open an image; `image_opened` or `image_failed` follows. Until then the former one stays open."""
+        """Open an image; `current.opened` or `current.failed` follows. Until then the former one stays open."""
         if self.project is not None:
             self.current.open(key)
 
     def close_image(self) -> None:
-        """Close the open image; `image_failed` follows, as there is no other one."""
+        """Close the open image; `current.failed` follows, as there is no other one."""
         self.current.leave()
 
     def refresh_images(self) -> None:

@@ -104,7 +104,7 @@ def state(driver) -> tuple:
         opened,
         notes,
         driver.canvas.tool,
-        session.class_id,
+        session.editor.class_id,
         session.editor.keep_other,
         session.can_redo(),
     )

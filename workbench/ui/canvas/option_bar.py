@@ -118,7 +118,7 @@ class OptionBar(QWidget):
         canvas.options.changed.connect(self.refresh)
         canvas.region_chosen.connect(self._show_region)
         canvas.measured.connect(self._show_measurement)
-        for signal in (session.note_changed, session.image_opened, session.project_closed):
+        for signal in (session.note_changed, session.current.opened, session.project_closed):
             signal.connect(self.refresh)
         self.refresh()
 
