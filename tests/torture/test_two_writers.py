@@ -94,7 +94,7 @@ def test_lock_files_deleted_and_taken_by_another(painter, tmp_path, qtbot):
         assert not one.session.flush() and not one.session.writable
         problem = one.session.folder.problem
         assert isinstance(problem, problems.ProjectTaken) and problem.fields["pid"] == other.process.pid
-        assert one.session.folder.rescued and len(rescues()) == 1
+        assert one.session.autosave.rescued and len(rescues()) == 1
         assert np.array_equal(annotation.read_mask(root / "masks" / "c.png.png"), before)
         one.session.classes.add("mine")
         assert isinstance(one.problems_met[-1], problems.ProjectTaken)

@@ -38,7 +38,6 @@ class LabelImportJob(TransactionJob):
     undone = Signal(object)  # FilePass
     redone = Signal(object)  # FilePass
     recovered = Signal(object)  # ImportRecord of an import that an earlier process had begun
-    written = Signal()  # files of the project have changed
 
     def __init__(self, editor: Editor, autosave: Autosave, classes: ClassList, parent: QObject | None = None) -> None:
         super().__init__(editor, autosave, classes, LabelsImporting(), parent)

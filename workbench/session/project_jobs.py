@@ -205,7 +205,7 @@ class ReportJob(Job, Generic[Result]):
             session.label_saved,
             session.classes.changed,
             session.verdict_steps.stepped,
-            session.class_merge.rewritten,
+            session.class_merge.written,
             session.sources_changed,
         ):
             signal.connect(self._outdate)

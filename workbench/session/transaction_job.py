@@ -47,6 +47,7 @@ class TransactionJob(Job):
     """Owner of one change at a time. The open image cannot be painted on while files are written."""
 
     problem_met = Signal(object)
+    written = Signal()  # files of the project have changed
     dropped = Signal(object)  # message about older changes that can no longer be undone
 
     def __init__(
@@ -203,7 +204,6 @@ class ClassMergeJob(TransactionJob):
 
     changed = Signal()  # start, end, or availability of undo
     ended = Signal(object, object)  # ClassMergePlan, FilePass
-    rewritten = Signal()  # mask files have changed
 
     def __init__(
         self,
@@ -342,6 +342,6 @@ class ClassMergeJob(TransactionJob):
         self._classes.changed.emit()
         for problem in result.problems[:1]:
             self.problem_met.emit(problem)
-        self.rewritten.emit()
+        self.written.emit()
         self.changed.emit()
         self.ended.emit(plan, result)
