@@ -15,15 +15,7 @@ from PySide6.QtWidgets import QDialog, QWidget
 
 import workbench.ui
 from tests.session.mask_run import make_mask_project
-from tests.ui.accessibility import (
-    conflicts,
-    focusable,
-    jumps_back,
-    menu_conflicts,
-    name_of,
-    nameless,
-    tab_order,
-)
+from tests.ui.accessibility import conflicts, focusable, jumps_back, menu_conflicts, name_of, nameless, tab_order
 from workbench.core.problems import UntrustedPlaces
 from workbench.core.runs.export_options import ExportOptions
 from workbench.session.error_log import ErrorReport

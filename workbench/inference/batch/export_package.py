@@ -28,12 +28,7 @@ from ..io import file_access
 from ..io.file_access import open_file, read_regular, write_atomic
 from ..io.image_io import ReadError, decode_image, read_image, write_png
 from ..io.json_io import JsonError, read_json
-from ..model_settings import (
-    MODEL_FILE,
-    ModelSettings,
-    load_settings,
-    settings_hash,
-)
+from ..model_settings import MODEL_FILE, ModelSettings, load_settings, settings_hash
 from ..predictor import Prediction, Predictor, apply_thresholds
 from ..regions import image_verdict, measure_classes, select_regions, verdict_table
 

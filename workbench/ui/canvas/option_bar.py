@@ -7,15 +7,7 @@ from functools import partial
 
 import numpy as np
 from PySide6.QtCore import QEvent, QSignalBlocker, QSize, Qt, QTimer, Signal
-from PySide6.QtWidgets import (
-    QCheckBox,
-    QComboBox,
-    QDoubleSpinBox,
-    QLabel,
-    QSlider,
-    QToolButton,
-    QWidget,
-)
+from PySide6.QtWidgets import QCheckBox, QComboBox, QDoubleSpinBox, QLabel, QSlider, QToolButton, QWidget
 
 from workbench.core.geometry.selection import Measures, measures
 from workbench.session.click_segmentation import ClickSegmentation

@@ -5,15 +5,7 @@ from __future__ import annotations
 import time
 
 from PySide6.QtCore import Qt
-from PySide6.QtWidgets import (
-    QComboBox,
-    QDialog,
-    QFrame,
-    QLabel,
-    QProgressBar,
-    QPushButton,
-    QWidget,
-)
+from PySide6.QtWidgets import QComboBox, QDialog, QFrame, QLabel, QProgressBar, QPushButton, QWidget
 
 from workbench.core.project.class_merge import ClassMergePlan
 from workbench.core.project.file_transaction import MOST_BYTES, MOST_CHANGES, FilePass
