@@ -9080,6 +9080,10 @@
         <translation>{metric}（验证）</translation>
     </message>
     <message>
+        <source>The errors of this model are not measured: no validation image shows a defect.</source>
+        <translation>此模型的错误未经测量：没有任何验证图片含有缺陷。</translation>
+    </message>
+    <message>
         <source>Export {name}</source>
         <translation>导出 {name}</translation>
     </message>
@@ -9126,10 +9130,6 @@
     <message>
         <source>Model in use: {model}</source>
         <translation>正在使用的模型：{model}</translation>
-    </message>
-    <message>
-        <source>The errors of this model are not measured: its validation images show no defect to detect.</source>
-        <translation>此模型的错误未经测量：验证图片中没有可检出的缺陷。</translation>
     </message>
     <message>
         <source>False alarms are not measured: there is no good validation image. The model may alarm on every good part.</source>
@@ -12803,6 +12803,10 @@
     <message>
         <source>{n} {n:image is|images are} in folders of images without defects. {n:It|They} got the verdict OK and an empty mask.</source>
         <translation>{n} 张图片位于无缺陷图片的文件夹中，已设为判定 OK 并赋予空掩膜。</translation>
+    </message>
+    <message>
+        <source>the folder of the image says that it has no defects, but its mask has some</source>
+        <translation>图像所在的文件夹表明它没有缺陷，但其掩码中有缺陷</translation>
     </message>
     <message>
         <source>The images are in folders without names of verdicts, so the part of each file name before its last _ became the verdict.</source>

@@ -11,7 +11,7 @@ from typing import Any, Protocol, runtime_checkable
 import numpy as np
 
 from .engines import EngineError, NotFiniteError, choose_engine
-from .input_guard import InputCheck, check_input
+from .input_guard import InputCheck, check_input, is_withheld
 from .inspection_area import area_of, depth_of
 from .io.opencv import cv2
 from .io.tiff_regions import ImageArray
@@ -256,8 +256,7 @@ class Predictor:
         started = time.perf_counter()
         _check_image(image)
         image, found = self._check_input(image)
-        limits = self.settings.input
-        withheld = found is not None and limits is not None and limits.withhold and not found.ok
+        withheld = is_withheld(self.settings.input, found)
         inside = self._inside(image, name, crop)
         if self.settings.task == "classification":
             image = image if inside is None else blank_outside(np.asarray(image), inside, self.settings)

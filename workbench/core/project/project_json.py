@@ -100,6 +100,7 @@ class ProjectFile(StoredModel):
     model_in_use: str = ""  # name of the run that the user chose; "": the default one, see `run.run_in_use`
     inspection_areas: list[InspectionArea] = []  # empty: whole images are inspected
     no_good_images: bool = False  # the user has answered that there are none
+    good_verdict: str = ""  # verdict of images without defects that the user chose, as no verdict's name tells it
 
     @field_validator("id", mode="before")
     @classmethod
@@ -107,9 +108,9 @@ class ProjectFile(StoredModel):
         valid = isinstance(id, str) and len(id) == 32 and set(id) <= set("0123456789abcdef")
         return str(id) if valid else ""
 
-    @field_validator("model_in_use", mode="before")
+    @field_validator("model_in_use", "good_verdict", mode="before")
     @classmethod
-    def _check_model(cls, name: object) -> str:
+    def _check_choice(cls, name: object) -> str:
         return name if isinstance(name, str) else ""  # a choice that cannot be read leaves the default one
 
     def new_class(self, name: str, *, id: int | None = None, color: str | None = None) -> ClassInfo:

@@ -245,7 +245,7 @@ def in_use_texts(run: Run, metrics: dict[str, Any], *, chosen: bool) -> tuple[st
 
 _REMARKS = {
     "unmeasured": QT_TRANSLATE_NOOP(
-        "findings", "The errors of this model are not measured: its validation images show no defect to detect."
+        "findings", "The errors of this model are not measured: no validation image shows a defect."
     ),
     "good_unmeasured": QT_TRANSLATE_NOOP(
         "findings",

@@ -67,6 +67,8 @@ def _parse(tree: FileTree, name: str) -> Iterator[ShapedImage | Refusal]:
         if not isinstance(task.get("annotations"), list):
             task = _task_of(task)
         names = image_names(task)
+        if not names[-1]:
+            raise UnreadableLabel(Message("import.nameless_image", id=str(task.get("id"))))
         known = (one for one in names if PurePosixPath(one).stem in tree.image_stems)
         shaped = ShapedImage(next(known, names[-1]), split=split_of(name))
         annotations = [one for one in listed(task["annotations"]) if not one.get("was_cancelled")]
