@@ -44,7 +44,8 @@ from workbench.core.project.formats.label_export import (
     write_lines,
 )
 from workbench.core.project.formats.label_studio import TaskMasks, count_task_masks, task_masks
-from workbench.core.project.formats.mask_files import MaskContent, content_of, describe, losses_of, read_raw, size_of
+from workbench.core.project.formats.mask_content import MaskContent, content_of, describe, size_of
+from workbench.core.project.formats.mask_files import losses_of, read_raw
 from workbench.core.project.formats.mask_names import mask_level, without_mask_words
 from workbench.core.project.formats.mask_pairing import AS_MASKS, Pairing, name_after, pair, spellings
 from workbench.core.project.formats.mask_values import LabelList, ValueMeaning, decide, find_lists, write_list
