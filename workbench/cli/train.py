@@ -14,16 +14,7 @@ from workbench.core.evaluation import figure_texts
 from workbench.core.evaluation.expectation import Expectation
 from workbench.core.evaluation.figure_report import stored_figures
 from workbench.core.project.project import Project, read_project_file
-from workbench.core.runs.events import (
-    Evaluated,
-    Event,
-    Finished,
-    Profiled,
-    Progress,
-    Started,
-    Step,
-    Trouble,
-)
+from workbench.core.runs.events import Evaluated, Event, Finished, Profiled, Progress, Started, Step, Trouble
 from workbench.core.runs.run import Run, find_run, plan_run
 from workbench.core.runs.training_process import new_run, requested_settings, run_training
 from workbench.core.runs.training_settings import DEFAULT_MINUTES, MODELS, TrainingSettings, concerns, parse_settings

@@ -12,7 +12,7 @@ from tests.blank_project import create_blank_project
 from workbench import cli
 from workbench.core.json_files import load_object
 from workbench.core.problems import Problem, ZoneInUse
-from workbench.core.project import annotation, model_areas
+from workbench.core.project import annotation, project_json
 from workbench.core.project.annotation import Note
 from workbench.core.project.project import DONT_CARE, Project
 from workbench.core.project.storage import write_json
@@ -113,9 +113,9 @@ def test_a_killed_change_of_the_area_is_finished_at_the_next_opening(project, mo
     if step == "project.json":
         monkeypatch.setattr(project.json, "save", killed)
     else:
-        save = model_areas.save_settings
+        save = project_json.save_settings
         monkeypatch.setattr(
-            model_areas,
+            project_json,
             "save_settings",
             lambda new, path: (save if path.is_relative_to(runs[0].root) else killed)(new, path),
         )
@@ -127,7 +127,7 @@ def test_a_killed_change_of_the_area_is_finished_at_the_next_opening(project, mo
         areas = tuple(opened.file.inspection_areas)
         assert areas == (() if step == "project.json" else (LEFT,))
         assert [load_settings(run.best / "model.json").areas for run in runs] == [areas, areas]
-        assert not (opened.root / model_areas.RECORD).exists()
+        assert not (opened.root / project_json.AREAS_RECORD).exists()
 
 
 def test_labelers_of_plugins_mark_only_inside_the_area(project, monkeypatch):

@@ -11,7 +11,7 @@ import numpy as np
 from workbench.core.json_files import load_object
 from workbench.core.messages import Message
 from workbench.core.problems import AreaUnusable, Problem, RunBroken, RunUnusable, ZoneInUse
-from workbench.core.project import annotation, model_areas
+from workbench.core.project import annotation, project_json
 from workbench.core.project.project import MAX_CLASS_ID, Project
 from workbench.core.runs.launch import is_training
 from workbench.core.runs.run import Run, list_runs
@@ -71,10 +71,10 @@ def set_areas(project: Project, areas: Sequence[InspectionArea]) -> None:
             _check_zones(run, areas)
     project.refresh()
     project.need_write("project.json")
-    model_areas.announce(project.root)
+    project_json.announce_areas(project.root)
     project.file.inspection_areas = list(areas)
     project.save()
-    model_areas.follow(project.root, areas)
+    project_json.follow_areas(project.root, areas)
 
 
 def _check_zones(run: Run, areas: Sequence[InspectionArea]) -> None:

@@ -8,15 +8,7 @@ from functools import partial
 import numpy as np
 from PySide6.QtCore import QEvent, QRegularExpression, QSignalBlocker, QSize, Qt, QTimer, Signal
 from PySide6.QtGui import QRegularExpressionValidator
-from PySide6.QtWidgets import (
-    QCheckBox,
-    QComboBox,
-    QDoubleSpinBox,
-    QLabel,
-    QSlider,
-    QToolButton,
-    QWidget,
-)
+from PySide6.QtWidgets import QCheckBox, QComboBox, QDoubleSpinBox, QLabel, QSlider, QToolButton, QWidget
 
 from workbench.core.geometry.selection import Measures, measures
 from workbench.session.click_segmentation import ClickSegmentation
@@ -119,7 +111,7 @@ class OptionBar(QWidget):
         canvas.options.changed.connect(self.refresh)
         canvas.region_chosen.connect(self._show_region)
         canvas.measured.connect(self._show_measurement)
-        for signal in (session.note_changed, session.image_opened, session.project_closed):
+        for signal in (session.note_changed, session.current.opened, session.project_closed):
             signal.connect(self.refresh)
         self.refresh()
 

@@ -246,13 +246,13 @@ class ImageContext:
             return "no mask"
         if not self._session.writable:
             return "read-only"
-        return "no class" if needs_class and self._session.class_id == BACKGROUND else ""
+        return "no class" if needs_class and self._session.editor.class_id == BACKGROUND else ""
 
     # --- classes ---------------------------------------------------------------------------------
 
     @property
     def class_id(self) -> int:
-        return self._session.class_id
+        return self._session.editor.class_id
 
     @property
     def background_id(self) -> int:
@@ -261,7 +261,7 @@ class ImageContext:
 
     @property
     def color(self) -> QColor:
-        return self.color_of(self._session.class_id)
+        return self.color_of(self._session.editor.class_id)
 
     def color_of(self, id: int) -> QColor:
         project = self._session.project
