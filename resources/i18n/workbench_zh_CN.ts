@@ -195,6 +195,13 @@
     </message>
 </context>
 <context>
+    <name>AreaOutline</name>
+    <message>
+        <source>The part was not found: {why}</source>
+        <translation>未找到零件：{why}</translation>
+    </message>
+</context>
+<context>
     <name>BarMessage</name>
     <message>
         <source>Close message</source>
@@ -5659,6 +5666,14 @@
         <translation>使用该区域的图片重新按整图检测</translation>
     </message>
     <message>
+        <source>Inspection area mo&amp;ves with the part</source>
+        <translation>检测区域随零件移动(&amp;V)</translation>
+    </message>
+    <message>
+        <source>Find the part of this image in each image, shifted and rotated, and move the area with it</source>
+        <translation>在每张图片中寻找此图片的零件（平移和旋转），并使区域随之移动</translation>
+    </message>
+    <message>
         <source>Refresh image &amp;list</source>
         <translation>刷新图片列表(&amp;L)</translation>
     </message>
@@ -9687,14 +9702,6 @@
         <translation>请选择其他文件夹，或在别处新建项目后导入此文件夹。</translation>
     </message>
     <message>
-        <source>The inspection area in {path} cannot be used: {why}.</source>
-        <translation>检测区域文件 {path} 无法使用：{why}。</translation>
-    </message>
-    <message>
-        <source>Draw it in the window, or correct the file: width, height, and polygons with their points.</source>
-        <translation>请在窗口中绘制，或修正文件：width、height 以及带有 points 的 polygons。</translation>
-    </message>
-    <message>
         <source>{path} cannot be taken into the project: {why}.</source>
         <translation>无法将 {path} 取入项目：{why}。</translation>
     </message>
@@ -9717,14 +9724,6 @@
     <message>
         <source>Do not use it. Export the run again, or copy the export from where it is unchanged.</source>
         <translation>请勿使用它。请重新导出该训练记录，或从未改变的位置复制该导出。</translation>
-    </message>
-    <message>
-        <source>{n} labeled {n:defect lies|defects lie} outside of this inspection area, and {m} {m:is|are} cut by its edge, on {images} {images:image|images}.</source>
-        <translation>有 {n} 个已标注的缺陷位于该检测区域之外，{m} 个被其边缘切断，涉及 {images} 张图片。</translation>
-    </message>
-    <message>
-        <source>Enlarge the area. Use it all the same with --force: these labels then count neither in training nor in metrics.</source>
-        <translation>请扩大区域。如仍要使用，请加上 --force：这些标注将不计入训练和指标。</translation>
     </message>
     <message>
         <source>{path} was written by a newer version of Defect Workbench (format {found}; this version supports up to {known}).</source>
@@ -12221,6 +12220,10 @@
         <translation>其图片按 {n} 倍缩放，这些工具不支持缩放</translation>
     </message>
     <message>
+        <source>the inspection area moves with the part, which a line model cannot look for</source>
+        <translation>检测区域随零件移动，而产线模型不能寻找零件</translation>
+    </message>
+    <message>
         <source>images of different folders have inspection areas of their own, and a line model has one</source>
         <translation>不同文件夹的图片有各自的检测区域，而独立模型只能有一个</translation>
     </message>
@@ -13203,6 +13206,10 @@
     <message>
         <source>The metrics of verdicts with fewer than {n} images or {m} parts are not reliable: {names}.</source>
         <translation>图片少于 {n} 张或零件少于 {m} 个的判定，其指标不可靠：{names}。</translation>
+    </message>
+    <message>
+        <source>The area moves with the part, by up to {n} px and {angle}° from a reference image. An image in which the part is not found is {name}.</source>
+        <translation>区域随零件移动，相对参考图片不超过 {n} px 和 {angle}°。找不到零件的图片为 {name}。</translation>
     </message>
     <message>
         <source>Zones that the verdict rule can name, in {where}: {names}. A region is in a zone if one of its pixels is.</source>

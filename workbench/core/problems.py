@@ -58,11 +58,6 @@ class ForeignProject(NotAProject):
     advice = "Choose another folder, or create a project elsewhere and import this folder."
 
 
-class AreaUnusable(Problem):
-    message = "The inspection area in {path} cannot be used: {why}."
-    advice = "Draw it in the window, or correct the file: width, height, and polygons with their points."
-
-
 class InboxBroken(Problem):
     message = "{path} cannot be taken into the project: {why}."
     advice = "Delete it, or copy the folder from the line again."
@@ -81,17 +76,6 @@ class ReleaseBroken(Problem):
 class ReleaseChanged(Problem):
     message = "{path} is not as it was released: {why}"
     advice = "Do not use it. Export the run again, or copy the export from where it is unchanged."
-
-
-class AreaLeavesDefects(Problem):
-    message = (
-        "{n} labeled {n:defect lies|defects lie} outside of this inspection area, and {m} {m:is|are} cut by its edge, "
-        "on {images} {images:image|images}."
-    )
-    advice = (
-        "Enlarge the area. Use it all the same with --force: these labels then count neither in training nor in "
-        "metrics."
-    )
 
 
 class ProjectExists(Problem):
