@@ -9790,6 +9790,38 @@
         <translation>请检查路径。</translation>
     </message>
     <message>
+        <source>{n} labeled {n:defect lies|defects lie} outside of this inspection area, and {m} {m:is|are} cut by its edge, on {images} {images:image|images}.</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Enlarge the area. Use it all the same with --force: these labels then count neither in training nor in metrics.</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>The inspection area in {path} cannot be used: {why}.</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Draw it in the window, or correct the file: width, height, and polygons with their points.</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>The inspection area of {path} moves with the part, but its place was not found: {why}.</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Leave the image out, or use another reference image, larger limits, or an area that does not move.</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>In {n} of {m} labeled {m:image|images} the place of the inspection area, which moves with the part, was not found, as in {path}: {why}.</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Use another reference image, larger limits, or an area that does not move. With --force these images are left out of training and metrics, and predictions of such images are unsure.</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
         <source>The verdict rule of the run {run} needs another inspection area: {why}.</source>
         <translation>训练记录 {run} 的判定规则需要另一检测区域：{why}。</translation>
     </message>
@@ -12221,7 +12253,7 @@
     </message>
     <message>
         <source>the inspection area moves with the part, which a line model cannot look for</source>
-        <translation>检测区域随零件移动，而产线模型不能寻找零件</translation>
+        <translation>检测区域随零件移动，而独立模型不能寻找零件</translation>
     </message>
     <message>
         <source>images of different folders have inspection areas of their own, and a line model has one</source>

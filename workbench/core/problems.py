@@ -11,6 +11,8 @@ from functools import cache
 from pathlib import Path
 
 from workbench.core.model_problems import (
+    AreaLeavesDefects as AreaLeavesDefects,
+    AreaUnusable as AreaUnusable,
     ClickModelChanged as ClickModelChanged,
     ClickModelRefused as ClickModelRefused,
     DeviceMissing as DeviceMissing,
@@ -24,7 +26,9 @@ from workbench.core.model_problems import (
     NothingToPredict as NothingToPredict,
     PaddleMissing as PaddleMissing,
     ParityFailed as ParityFailed,
+    PartNotFound as PartNotFound,
     PartsDiffer as PartsDiffer,
+    PartsNotFound as PartsNotFound,
     Problem,
     ProposesNothing as ProposesNothing,
     ResultsTaken as ResultsTaken,
