@@ -9791,35 +9791,35 @@
     </message>
     <message>
         <source>{n} labeled {n:defect lies|defects lie} outside of this inspection area, and {m} {m:is|are} cut by its edge, on {images} {images:image|images}.</source>
-        <translation type="unfinished"></translation>
+        <translation>有 {n} 个已标注的缺陷位于该检测区域之外，{m} 个被其边缘切断，涉及 {images} 张图片。</translation>
     </message>
     <message>
         <source>Enlarge the area. Use it all the same with --force: these labels then count neither in training nor in metrics.</source>
-        <translation type="unfinished"></translation>
+        <translation>请扩大区域。如仍要使用，请加上 --force：这些标注将不计入训练和指标。</translation>
     </message>
     <message>
         <source>The inspection area in {path} cannot be used: {why}.</source>
-        <translation type="unfinished"></translation>
+        <translation>检测区域文件 {path} 无法使用：{why}。</translation>
     </message>
     <message>
         <source>Draw it in the window, or correct the file: width, height, and polygons with their points.</source>
-        <translation type="unfinished"></translation>
+        <translation>请在窗口中绘制，或修正文件：width、height 以及带有 points 的 polygons。</translation>
     </message>
     <message>
         <source>The inspection area of {path} moves with the part, but its place was not found: {why}.</source>
-        <translation type="unfinished"></translation>
+        <translation>{path} 的检测区域随零件移动，但未找到其位置：{why}。</translation>
     </message>
     <message>
         <source>Leave the image out, or use another reference image, larger limits, or an area that does not move.</source>
-        <translation type="unfinished"></translation>
+        <translation>请不使用该图片，或改用其他参考图片、更大的限值或不移动的区域。</translation>
     </message>
     <message>
         <source>In {n} of {m} labeled {m:image|images} the place of the inspection area, which moves with the part, was not found, as in {path}: {why}.</source>
-        <translation type="unfinished"></translation>
+        <translation>{m} 张已标注图片中有 {n} 张未找到随零件移动的检测区域的位置，例如 {path}：{why}。</translation>
     </message>
     <message>
         <source>Use another reference image, larger limits, or an area that does not move. With --force these images are left out of training and metrics, and predictions of such images are unsure.</source>
-        <translation type="unfinished"></translation>
+        <translation>请改用其他参考图片、更大的限值或不移动的区域。使用 --force 时，这些图片不计入训练和指标，这类图片的预测为“不确定”。</translation>
     </message>
     <message>
         <source>The verdict rule of the run {run} needs another inspection area: {why}.</source>
