@@ -396,7 +396,7 @@ class AreaOutline(QObject, Interactor):
 
     @property
     def placement(self) -> Placement | None:
-        """Where the part is in the open image; None if the area does not move, or the part is still looked for."""
+        """Place of the part in the open image; None if the area does not move, or the part is still looked for."""
         key = self._session.key
         return self._found[1] if self._found and self._found[0] == (key, self._session.areas.of(key)) else None
 
