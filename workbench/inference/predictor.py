@@ -146,8 +146,8 @@ class Prediction:
     input: comparison with the training images; None if the settings have no limits. An image that is unlike them gets
     the verdict "unsure" without a reason, see `InputLimits.withhold`.
 
-    placement: movement of an area that moves with the part, else None. If the part was not found, the verdict is
-    "unsure" without a reason, and the area is where it is in the reference image.
+    placement: movement of an area that moves with the part, else None. If the part was not found, `input` has the
+    reason, the verdict is "unsure", and the area is where it is in the reference image.
     """
 
     mask: np.ndarray | None
@@ -266,6 +266,8 @@ class Predictor:
         area, placement = placed_area(self.settings.areas, name, image if whole is None else whole)
         image, found = self._check_input(image)
         withheld = is_withheld(self.settings.input, found) or is_lost(placement)
+        if placement is not None and is_lost(placement):
+            found = InputCheck(False, (placement.why, *(found.why if found is not None else ())))
         inside = _inside(area, image, crop)
         if self.settings.task == "classification":
             image = image if inside is None else blank_outside(np.asarray(image), inside, self.settings)

@@ -258,13 +258,9 @@ def area_text(region: Mapping[str, Any]) -> str:
 
 
 def unlike_text(result: Mapping[str, Any]) -> str:
-    """Return why an image is unlike the training images, or its part was not found; "" if neither.
-
-    result: as of `result_text`.
-    """
-    found, placement = result.get("input"), result.get("placement")
-    reasons = [] if not found or found["ok"] else [*found["why"]]
-    return "; ".join([*reasons, *filter(None, [placement["why"] if placement else ""])])
+    """Return why an image is unlike the training images; "" if it is not. result: as of `result_text`."""
+    found = result.get("input")
+    return "" if not found or found["ok"] else "; ".join(found["why"])
 
 
 def _heaviest(table: RegionTable, among: np.ndarray) -> int | None:

@@ -168,7 +168,7 @@ def moving(tmp_path):
         for key, shift in shifts.items():
             write_png(opened.image_path(key), view(part(1), *shift))
             marks = np.zeros((HEIGHT + 400, WIDTH + 400), np.uint8)
-            marks[400:410, 480:490], marks[210:215, 300:310] = 200, 200
+            marks[400:410, 480:490], marks[240:245, 320:330] = 200, 200
             mask = (view(marks, *shift, noise=0) > 100).astype(np.uint8)
             annotation.save_label(opened, key, mask=mask, note=Note(status="done"))
         blank = np.zeros((HEIGHT, WIDTH), np.uint8)

@@ -55,4 +55,5 @@ def test_the_area_moves_with_the_part_and_the_reason_is_shown_where_it_is_not_fo
     assert center(driver) == pytest.approx((x, y), abs=0.5) and not driver.canvas.grab().isNull()
     driver.session.undo()
     driver.session.undo()
-    assert stored_areas(driver)[0].reference is None and not command.isChecked()
+    assert stored_areas(driver)[0].reference is None
+    driver.qtbot.waitUntil(lambda: not command.isChecked())

@@ -392,7 +392,7 @@ class AreaOutline(QObject, Interactor):
         self._drawn: tuple[object, dict[str, QPainterPath]] | None = None
         self._found: tuple[object, Placement] | None = None  # key and area, and where the part is
         session.areas.changed.connect(self._find)
-        session.image_opened.connect(self._find)
+        session.current.opened.connect(self._find)
 
     @property
     def placement(self) -> Placement | None:
