@@ -415,6 +415,7 @@ def scan_prediction(
             np.ascontiguousarray(image[part.slices]),
             name=name,
             crop=(part.x, part.y, image.shape[1], image.shape[0]),
+            whole=image,
             cancelled=cancelled,
             keep_probabilities=True,
         )
