@@ -11,8 +11,8 @@ import pytest
 from tests.cli.serving.conftest import Gated, Served, limited_export, png  # noqa: F401
 from tests.inference.conftest import unlike_images  # noqa: F401
 from workbench import cli
+from workbench.cli.serving.http_server import ServerPlan
 from workbench.cli.serving.responses import Counters, Limits
-from workbench.cli.serving.worker_processes import ServerPlan
 from workbench.cli.sinks.log_files import JsonlLog
 from workbench.cli.sinks.result_outputs import SinkPlan
 from workbench.inference.io.image_io import read_image

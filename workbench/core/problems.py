@@ -11,6 +11,8 @@ from functools import cache
 from pathlib import Path
 
 from workbench.core.model_problems import (
+    AreaLeavesDefects as AreaLeavesDefects,
+    AreaUnusable as AreaUnusable,
     ClickModelChanged as ClickModelChanged,
     ClickModelRefused as ClickModelRefused,
     DeviceMissing as DeviceMissing,
@@ -26,7 +28,9 @@ from workbench.core.model_problems import (
     NotReproducible as NotReproducible,
     PaddleMissing as PaddleMissing,
     ParityFailed as ParityFailed,
+    PartNotFound as PartNotFound,
     PartsDiffer as PartsDiffer,
+    PartsNotFound as PartsNotFound,
     Problem,
     ProposesNothing as ProposesNothing,
     ReleaseBroken as ReleaseBroken,
@@ -42,6 +46,7 @@ from workbench.core.model_problems import (
     UnknownRun as UnknownRun,
     WeightsUnusable as WeightsUnusable,
     WorkerFailed as WorkerFailed,
+    ZoneInUse as ZoneInUse,
 )
 from workbench.inference.io import file_access
 
@@ -61,11 +66,6 @@ class ForeignProject(NotAProject):
     advice = "Choose another folder, or create a project elsewhere and import this folder."
 
 
-class AreaUnusable(Problem):
-    message = "The inspection area in {path} cannot be used: {why}."
-    advice = "Draw it in the window, or correct the file: width, height, and polygons with their points."
-
-
 class InboxBroken(Problem):
     message = "{path} cannot be taken into the project: {why}."
     advice = "Delete it, or copy the folder from the line again."
@@ -74,17 +74,6 @@ class InboxBroken(Problem):
 class InboxUnknown(Problem):
     message = "The prediction of {path} has a class or verdict that the project does not have."
     advice = "Add it to the project, or take the image as suggestions."
-
-
-class AreaLeavesDefects(Problem):
-    message = (
-        "{n} labeled {n:defect lies|defects lie} outside of this inspection area, and {m} {m:is|are} cut by its edge, "
-        "on {images} {images:image|images}."
-    )
-    advice = (
-        "Enlarge the area. Use it all the same with --force: these labels then count neither in training nor in "
-        "metrics."
-    )
 
 
 class ProjectExists(Problem):
