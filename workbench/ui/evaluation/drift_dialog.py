@@ -32,7 +32,7 @@ from workbench.session.training.trainer_thread import language_of_window
 from workbench.ui.evaluation.evaluation_reports import write_document
 from workbench.ui.evaluation.part_dialogs import RowTable
 from workbench.ui.images.inbox_dialog import pixmap, preview
-from workbench.ui.text.formatting import problem_text, translate_message
+from workbench.ui.text.formatting import capitalized, problem_text, translate_message
 from workbench.ui.widgets.box_layouts import in_column, in_row
 from workbench.ui.widgets.dialogs import PathField
 from workbench.ui.widgets.text_labels import resize_for_text, set_disabled_reason
@@ -83,6 +83,7 @@ class RatePlot(ThemedPlot):
         self.set_colors(theme)
         self.item.clear()
         self.item.showGrid(x=False, y=True, alpha=0.25)
+        self.item.layout.setContentsMargins(4, 6, self.fontMetrics().horizontalAdvance("00-00 00:00") // 2, 6)
         self.show_hint("" if self._periods else self.tr("No results"))
         if not self._periods:
             return
@@ -126,6 +127,7 @@ class ClassBars(ThemedPlot):
         theme = self._style.theme
         self.set_colors(theme)
         self.item.clear()
+        self.item.layout.setContentsMargins(4, 6, self.fontMetrics().horizontalAdvance("00,000") // 2, 6)
         self.show_hint("" if self.counts else self.tr("No defects"))
         for side in ("left", "bottom"):
             self.item.showAxis(side, bool(self.counts))
@@ -257,7 +259,7 @@ class DriftDialog(QDialog):
         self.table.show_rows(head, rows)
         self.table.scrollToBottom()
         self.last.show_rows(*shift_report.last_images(shown.results))
-        about = translate_message(reference_text(shown.reference)) if shown.reference else ""
+        about = capitalized(translate_message(reference_text(shown.reference)))
         method = translate_message(Message("drift.method", n=MIN_OBSERVATIONS))
         self.table.setToolTip(method)
         self.notes.setText("\n".join([about, *map(translate_message, shown.results.notes())]))
