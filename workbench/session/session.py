@@ -139,8 +139,9 @@ class SessionParts(QObject):
         self.classes = ClassList(self.editor, self)
         self.notes = ImageNotes(self.editor, self.autosave, self.classes, self)
         self.verdict_steps = VerdictSteps(self.editor, self.autosave, self.image_list, self.classes, self.notes, self)
-        self.class_merge = ClassMergeJob(self.editor, self.autosave, self.image_list, self.classes, self)
-        self.label_import = LabelImportJob(self.editor, self.autosave, self.classes, self)
+        writers = self.editor, self.autosave, self.classes, self.verdict_steps
+        self.class_merge = ClassMergeJob(*writers, self.image_list, self)
+        self.label_import = LabelImportJob(*writers, self)
         self.areas = AreaSteps(self.undo_stack, self)
         parts = self.editor, self.autosave, self.image_list, self.current, self.verdict_steps
         self.removal = ImageRemoval(*parts, self)

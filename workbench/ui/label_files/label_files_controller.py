@@ -101,8 +101,9 @@ class LabelFilesController(QObject):
 
     def _show_failure(self, problem: Problem) -> None:
         from workbench.ui.label_files.label_file_dialogs import ImportDialog
+        from workbench.ui.project.transfer_dialogs import MergeDialog
 
-        if self._window.findChild(ImportDialog) is None:  # the dialog shows it otherwise
+        if not any(self._window.findChild(dialog) for dialog in (ImportDialog, MergeDialog)):  # which shows it
             text, advice = problem_text(problem)
             self._messages.show_message("problem", text, advice, topic="import")
 
