@@ -211,6 +211,7 @@ def _result(run: Run, settings: TrainingSettings, report: _ConsoleReport, ending
         "lighting": summary_fields.get("lighting"),
         "good": summary_fields.get("good"),
         "fitted": summary_fields.get("fitted"),
+        "rule": summary_fields.get("rule"),
     }
 
 
@@ -225,7 +226,7 @@ def print_result(result: dict[str, Any], console: Console) -> None:
     for split, metrics in (("validation", result["metrics"]), ("test", result["test"])):
         if metrics:
             console.line(f"  {split}: {summary(metrics)}")
-    for line in filter(None, (result["fitted"], *expectation_lines(result))):
+    for line in filter(None, (result["rule"], result["fitted"], *expectation_lines(result))):
         console.line(f"  {line}")
     if result["pruned"]:
         console.line(f"  {pruned(result['pruned'])}")

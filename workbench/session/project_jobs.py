@@ -106,7 +106,7 @@ class EvaluationComparisonJob(Job):
         def work(task: Task) -> ComparedEvaluations | None:
             data = refresh_dataset(project, first)
             chosen = split or data.measured_split
-            options = {"progress": task.report, "cancelled": task.cancelled}
+            options: dict[str, Any] = {"progress": task.report, "cancelled": task.cancelled}
             shown = evaluate_run(project, first, chosen, options=FIGURES_ONLY, **options)
             other = evaluate_like(project, second, shown, **options) if shown is not None else None
             if shown is None or other is None:

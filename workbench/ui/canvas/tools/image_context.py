@@ -55,6 +55,7 @@ class ToolOptions(QObject):
         self.diameter = 15  # of the brush, image pixels; changed by the canvas
         self.line = "auto"  # polarity of the lines traced by the crack tracer: LINES
         self.pen = False  # a pen was used; the pressure option is hidden before that
+        self.zone = ""  # that the inspection tool draws; "" for the inspected area itself
 
     def __getitem__(self, name: str) -> float:
         return self._values[name]
@@ -78,6 +79,11 @@ class ToolOptions(QObject):
         if line in LINES and line != self.line:
             self.line = line
             self.changed.emit("line")
+
+    def set_zone(self, name: str) -> None:
+        if name != self.zone:
+            self.zone = name
+            self.changed.emit("zone")
 
     def enable_pen(self) -> None:
         """Offer the options of a pen from now on."""
