@@ -101,9 +101,10 @@ class LabelFilesController(QObject):
 
     def _show_failure(self, problem: Problem) -> None:
         from workbench.ui.label_files.label_file_dialogs import ImportDialog
-        from workbench.ui.project.transfer_dialogs import MergeDialog
+        from workbench.ui.widgets.dialogs import JobDialog
 
-        if not any(self._window.findChild(dialog) for dialog in (ImportDialog, MergeDialog)):  # which shows it
+        merging = any(dialog.job is self._session.label_import for dialog in self._window.findChildren(JobDialog))
+        if not merging and self._window.findChild(ImportDialog) is None:  # the dialog shows it otherwise
             text, advice = problem_text(problem)
             self._messages.show_message("problem", text, advice, topic="import")
 
