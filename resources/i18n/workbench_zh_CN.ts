@@ -3781,6 +3781,10 @@
         <translation>正在比较：{done} / {total} 张图片</translation>
     </message>
     <message>
+        <source>Merging: {done} of {total} {total:image|images}</source>
+        <translation>正在合并：{done} / {total} 张图片</translation>
+    </message>
+    <message>
         <source>Adds the labels and new images of another project, for example of a copy that a colleague has labeled. Images are matched by content, classes by name. The other project is not changed.</source>
         <translation>添加另一个项目的标注和新图片，例如同事标注过的副本。图片按内容匹配，类别按名称匹配。另一个项目不会被更改。</translation>
     </message>
@@ -14517,7 +14521,7 @@
     </message>
     <message>
         <source>it may belong to several images; answer the question about it</source>
-        <translation>它可能属于多张图片；请先回答相关问题</translation>
+        <translation>它可能属于多张图像；请先回答相关问题</translation>
     </message>
     <message>
         <source>it is a mask by its name or by its content only; answer the question about it</source>
