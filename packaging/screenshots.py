@@ -48,8 +48,10 @@ ROOT = Path(__file__).resolve().parents[1]
 # Views in the guide. Pages show a picture as `NAME.webp`.
 GUIDE_VIEWS = (
     *("new_project", "labeling", "spots", "contact_sheet", "suggestions", "finished_training"),
-    *("evaluation", "evaluation_lighting", "evaluation_of_verdicts", "comparison"),
-    *("export_options", "export_report", "folder_results", "palette"),
+    *("evaluation_images", "evaluation", "evaluation_classes", "evaluation_metrics", "evaluation_lighting"),
+    *("operating_point", "verdict_rule", "evaluation_of_verdicts", "parts_needed", "gauge_study", "comparison"),
+    *("export_options", "export_report", "folder_results", "unlike_images", "server_page", "result_outputs", "inbox"),
+    *("line_files", "adoption", "layout_files", "release", "model_card", "welcome", "palette"),
 )
 GUIDE_BYTES, ANIMATION_BYTES = 4 << 20, 2 << 20  # largest size of all pictures of the guide, and of the animation
 ANIMATION = ROOT / "resources" / "stroke.webp"
@@ -212,7 +214,7 @@ def main() -> int:
         take(options.sample, options.out, themes, options.languages, sizes, views)
         return 0
     themes, languages, sizes = (value.split(",") for value in (options.themes, options.languages, options.sizes))
-    with tempfile.TemporaryDirectory() as folder:
+    with tempfile.TemporaryDirectory(prefix="inspection-") as folder:
         sample = Path(folder) / "sample-project"
         shutil.copytree(options.sample, sample)
         Project.open(sample, identity="copy").close()

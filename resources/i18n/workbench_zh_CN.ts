@@ -11933,10 +11933,6 @@
         <translation>文件的输出：{name}。按通道顺序的类别：{names}。</translation>
     </message>
     <message>
-        <source>Measured with this export on {n} labeled {n:image|images}. Intervals are 95% CI.</source>
-        <translation>用此模型包在 {n} 张已标注的图片上测得。区间为 95% 置信区间。</translation>
-    </message>
-    <message>
         <source>ONNX operators of version {n} in the added network cannot be converted to version {m}</source>
         <translation>添加的网络使用版本 {n} 的 ONNX 算子，无法转换为版本 {m}</translation>
     </message>
@@ -13145,6 +13141,18 @@
         <translation>性能未知，因为没有可用的验证或测试图片：{why}。</translation>
     </message>
     <message>
+        <source>Measured with this export on {n} test {n:image, which was|images, which were} not used for training or for any choice.</source>
+        <translation>用此模型包在 {n} 张测试图片上测得；这些图片未用于训练，也未用于任何选择。</translation>
+    </message>
+    <message>
+        <source>Measured with this export on {n} test {n:image, which was|images, which were} not used for training. The operating point was chosen on {n:it|them}, so the metrics are slightly optimistic.</source>
+        <translation>用此模型包在 {n} 张测试图片上测得；这些图片未用于训练，但工作点是按它们选择的，因此指标略偏乐观。</translation>
+    </message>
+    <message>
+        <source>Measured with this export on {n} validation {n:image, which was|images, which were} not used for training. Weights and thresholds were chosen on {n:it|them}, so the metrics are slightly optimistic.</source>
+        <translation>用此模型包在 {n} 张验证图片上测得；这些图片未用于训练，但权重和阈值是按它们选择的，因此指标略偏乐观。</translation>
+    </message>
+    <message>
         <source>No defects are predicted although the images contain defects. Train longer or label more defects. The metrics are not meaningful.</source>
         <translation>图片上有缺陷，但模型没有检出任何缺陷。请延长训练或标注更多缺陷。指标没有意义。</translation>
     </message>
@@ -13235,6 +13243,10 @@
     <message>
         <source>{n} labeled {n:image that adjoins|images that adjoin} validation/test images in {n:its|their} series {n:is|are} left out of the training, because neighbors often show the same part.</source>
         <translation>{n} 张已标注图片在编号序列中与验证/测试图片相邻，未用于训练，因为相邻图片往往属于同一零件。</translation>
+    </message>
+    <message>
+        <source>Measured on {n} {split} {n:image|images} of {m} {m:part|parts}, with the current labels.</source>
+        <translation>在 {m} 个零件的 {n} 张{split}图片上按当前标注测得。</translation>
     </message>
     <message>
         <source>More than half of all pixels are predicted as defects, so the recall is not meaningful. Raise the threshold or train longer.</source>
@@ -13453,8 +13465,12 @@
         <translation>{name}：{text}</translation>
     </message>
     <message>
-        <source>Intervals are 95% CI with the part as the unit; none is stated below {n} parts.</source>
-        <translation>区间为以零件为单位的 95% 置信区间；少于 {n} 个零件时不给出。</translation>
+        <source>Intervals are 95% CI with the part as the unit; none is stated below {n} parts, or {n} parts with such a label (“no CI”).</source>
+        <translation>区间为以零件为单位的 95% 置信区间；少于 {n} 个零件，或有此标注的零件少于 {n} 个时，不给出区间（“无置信区间”）。</translation>
+    </message>
+    <message>
+        <source>Measured with this export on {n} validation {n:image, which was|images, which were} not used for training. The weights and the temperature were chosen on {n:it|them}, so the metrics are slightly optimistic.</source>
+        <translation>用此导出在 {n} 张未用于训练的验证图片上测得。权重和温度是在这些图片上选定的，因此指标略偏乐观。</translation>
     </message>
     <message>
         <source>Many defects are detected, but with a wrong class. The recall of any defect says nothing about the class: see the recall with the right class.</source>
@@ -13479,10 +13495,6 @@
     <message>
         <source>{n} {n:part has|parts have} images in several splits, such as `{first}`, so the metrics are too high.</source>
         <translation>{n} 个零件的图片分在多个划分中，例如 `{first}`，因此指标偏高。</translation>
-    </message>
-    <message>
-        <source>Measured with this export on {n} validation {n:image, which was|images, which were} not used for training. The weights and the temperature were chosen on {n:it|them}, so the metrics are slightly optimistic. Intervals are 95% CI.</source>
-        <translation>用此导出在 {n} 张未用于训练的验证图片上测得。权重和温度是在这些图片上选定的，因此指标略偏乐观。区间为 95% 置信区间。</translation>
     </message>
     <message>
         <source>The weights and the temperature of the probabilities were chosen on validation images, so the metrics are slightly optimistic.</source>
@@ -13751,18 +13763,6 @@
     <message>
         <source>The performance is unknown, because the project has no labeled validation or test images.</source>
         <translation>没有已标注的验证或测试图片，因此性能未知。</translation>
-    </message>
-    <message>
-        <source>Measured with this export on {n} test {n:image, which was|images, which were} not used for training or for any choice. Intervals are 95% CI.</source>
-        <translation>用此模型包在 {n} 张测试图片上测得；这些图片未用于训练，也未用于任何选择。区间为 95% 置信区间。</translation>
-    </message>
-    <message>
-        <source>Measured with this export on {n} test {n:image, which was|images, which were} not used for training. The operating point was chosen on {n:it|them}, so the metrics are slightly optimistic. Intervals are 95% CI.</source>
-        <translation>用此模型包在 {n} 张测试图片上测得；这些图片未用于训练，但工作点是按它们选择的，因此指标略偏乐观。区间为 95% 置信区间。</translation>
-    </message>
-    <message>
-        <source>Measured with this export on {n} validation {n:image, which was|images, which were} not used for training. Weights and thresholds were chosen on {n:it|them}, so the metrics are slightly optimistic. Intervals are 95% CI.</source>
-        <translation>用此模型包在 {n} 张验证图片上测得；这些图片未用于训练，但权重和阈值是按它们选择的，因此指标略偏乐观。区间为 95% 置信区间。</translation>
     </message>
     <message>
         <source>Only {n} of the {m} {m:image|images} {n:was|were} evaluated within the time limit.</source>
@@ -14357,10 +14357,6 @@
         <translation>训练、验证和测试</translation>
     </message>
     <message>
-        <source>Measured on {n} {split} {n:image|images} of {m} {m:part|parts}, with the current labels. Intervals are 95% CI.</source>
-        <translation>在 {m} 个零件的 {n} 张{split}图片上按当前标注测得。区间为 95% 置信区间。</translation>
-    </message>
-    <message>
         <source>Training images are included, so the metrics do not apply to new images.</source>
         <translation>包含训练图片，因此这些指标不能说明对新图片的效果。</translation>
     </message>
@@ -14375,6 +14371,10 @@
     <message>
         <source>This operating point was set for the evaluation and is not stored with the run.</source>
         <translation>此工作点仅为本次评估设定，未保存到训练记录。</translation>
+    </message>
+    <message>
+        <source>Measured with this export on {n} labeled {n:image|images}.</source>
+        <translation>用此模型包在 {n} 张已标注的图片上测得。</translation>
     </message>
     <message>
         <source>scores</source>
