@@ -4575,6 +4575,18 @@
         <translation>线的类型</translation>
     </message>
     <message>
+        <source>Zone</source>
+        <translation>分区</translation>
+    </message>
+    <message>
+        <source>Name of a zone that the polygon only marks, for the sentences of a verdict rule; empty: the area</source>
+        <translation>多边形只标记的分区的名称，供判定规则的语句使用；留空则为检测区域</translation>
+    </message>
+    <message>
+        <source>Inspected area</source>
+        <translation>检测区域</translation>
+    </message>
+    <message>
         <source>{n} px</source>
         <translation>{n} px</translation>
     </message>
@@ -8622,6 +8634,10 @@
         <source>of any size and place</source>
         <translation>任意尺寸和位置</translation>
     </message>
+    <message>
+        <source>Zone</source>
+        <translation>分区</translation>
+    </message>
 </context>
 <context>
     <name>_ImageTableModel</name>
@@ -9080,6 +9096,10 @@
         <translation>{metric}（验证）</translation>
     </message>
     <message>
+        <source>The errors of this model are not measured: no validation image shows a defect.</source>
+        <translation>此模型的错误未经测量：没有任何验证图片含有缺陷。</translation>
+    </message>
+    <message>
         <source>Export {name}</source>
         <translation>导出 {name}</translation>
     </message>
@@ -9126,10 +9146,6 @@
     <message>
         <source>Model in use: {model}</source>
         <translation>正在使用的模型：{model}</translation>
-    </message>
-    <message>
-        <source>The errors of this model are not measured: its validation images show no defect to detect.</source>
-        <translation>此模型的错误未经测量：验证图片中没有可检出的缺陷。</translation>
     </message>
     <message>
         <source>False alarms are not measured: there is no good validation image. The model may alarm on every good part.</source>
@@ -9773,6 +9789,14 @@
     <message>
         <source>Check the path.</source>
         <translation>请检查路径。</translation>
+    </message>
+    <message>
+        <source>The verdict rule of the run {run} needs another inspection area: {why}.</source>
+        <translation>训练记录 {run} 的判定规则需要另一检测区域：{why}。</translation>
+    </message>
+    <message>
+        <source>Remove the sentence with the zone from the rule first, or draw the zone in this area too.</source>
+        <translation>请先从规则中删除使用该分区的语句，或在此区域中也绘制该分区。</translation>
     </message>
     <message>
         <source>The project folder {path} does not exist.</source>
@@ -11693,6 +11717,26 @@
         <translation>已在训练图片的特征上拟合最后一层：在未参与拟合的零件上正确率为 {n}。{why}</translation>
     </message>
     <message>
+        <source>The verdict rule of {run} is used again, with the same sentences.</source>
+        <translation>沿用 {run} 的判定规则，语句不变。</translation>
+    </message>
+    <message>
+        <source>The verdict rule of {run} is used again, with the same limits of the anomaly score. The scores of this model can be higher or lower: check the rule in the evaluation.</source>
+        <translation>沿用 {run} 的判定规则，异常分数的限值不变。此模型的分数可能更高或更低：请在评估中检查该规则。</translation>
+    </message>
+    <message>
+        <source>The verdict rule of {run} is used again; its threshold was chosen again on the validation images.</source>
+        <translation>沿用 {run} 的判定规则；其阈值已在验证图片上重新选择。</translation>
+    </message>
+    <message>
+        <source>The verdict rule of {run} is not used: {why} Images get no verdict until a rule is chosen in the evaluation.</source>
+        <translation>未沿用 {run} 的判定规则：{why}在评估中选择规则之前，图片没有判定。</translation>
+    </message>
+    <message>
+        <source>its threshold is chosen on validation images, and there are none, or the training was stopped.</source>
+        <translation>其阈值要在验证图片上选择，但没有验证图片，或训练已被停止。</translation>
+    </message>
+    <message>
         <source>It was not trained further.</source>
         <translation>未继续训练。</translation>
     </message>
@@ -12801,6 +12845,10 @@
         <translation>{n} 张图片位于无缺陷图片的文件夹中，已设为判定 OK 并赋予空掩膜。</translation>
     </message>
     <message>
+        <source>the folder of the image says that it has no defects, but its mask has some</source>
+        <translation>图像所在的文件夹表明它没有缺陷，但其掩码中有缺陷</translation>
+    </message>
+    <message>
         <source>The images are in folders without names of verdicts, so the part of each file name before its last _ became the verdict.</source>
         <translation>图片所在的文件夹名不是判定，因此将每个文件名中最后一个“_”之前的部分作为判定。</translation>
     </message>
@@ -13165,6 +13213,10 @@
         <translation>图片少于 {n} 张或零件少于 {m} 个的判定，其指标不可靠：{names}。</translation>
     </message>
     <message>
+        <source>Zones that the verdict rule can name, in {where}: {names}. A region is in a zone if one of its pixels is.</source>
+        <translation>{where}中判定规则可以选择的分区：{names}。区域只要有一个像素位于分区内，就属于该分区。</translation>
+    </message>
+    <message>
         <source>An image is {good} unless it has more regions of a kind than are permitted; of several verdicts it gets the worst: {bad}, rework, unsure.</source>
         <translation>图片判定为 {good}，除非某种区域的数量超过允许值；有多个判定时以最严重的为准，依次为：{bad}、返工、不确定。</translation>
     </message>
@@ -13223,6 +13275,10 @@
     <message>
         <source>nearer to another than {size}</source>
         <translation>与另一区域的距离小于 {size}</translation>
+    </message>
+    <message>
+        <source>in zone {size}</source>
+        <translation>位于分区 {size}</translation>
     </message>
     <message>
         <source>{one} or {other}</source>

@@ -69,7 +69,10 @@ def add_area_arguments(parser: argparse.ArgumentParser) -> None:
     add_project(parser)
     action = parser.add_mutually_exclusive_group()
     action.add_argument(
-        "--set", type=Path, metavar="FILE", help='JSON: width, height, polygons: list of {"points": [[x, y], ...]}'
+        "--set",
+        type=Path,
+        metavar="FILE",
+        help='JSON: width, height, polygons: list of {"points": [[x, y], ...]}, "zone": NAME if it only marks',
     )
     action.add_argument("--clear", action="store_true", help="inspect whole images again")
     action.add_argument("--show", action="store_true", help="only show the areas (default)")
@@ -96,7 +99,8 @@ def run_area(options: argparse.Namespace, console: Console) -> dict[str, Any]:
                 console.line(fill(AreaLeavesDefects.message, **counts))
         for area in project.file.inspection_areas:
             of = area.folder or "all images without an own area"
-            console.line(f"{of}: {counted(len(area.polygons), 'polygon')}, {area.share:.0%} of the image")
+            zones = f", zones: {', '.join(area.zones)}" if area.zones else ""
+            console.line(f"{of}: {counted(len(area.inspected), 'polygon')}, {area.share:.0%} of the image{zones}")
         if not project.file.inspection_areas:
             console.line("Whole images are inspected.")
         return {"areas": [dataclasses.asdict(area) for area in project.file.inspection_areas], **result}

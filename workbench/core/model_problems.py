@@ -162,3 +162,8 @@ class NothingToPredict(Problem):
 
 class ResultsTaken(Problem):
     message = "The results cannot be written: {why}"
+
+
+class ZoneInUse(Problem):
+    message = "The verdict rule of the run {run} needs another inspection area: {why}."
+    advice = "Remove the sentence with the zone from the rule first, or draw the zone in this area too."

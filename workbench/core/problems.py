@@ -38,6 +38,7 @@ from workbench.core.model_problems import (
     UnknownRun as UnknownRun,
     WeightsUnusable as WeightsUnusable,
     WorkerFailed as WorkerFailed,
+    ZoneInUse as ZoneInUse,
 )
 from workbench.inference.io import file_access
 

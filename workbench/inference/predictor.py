@@ -11,8 +11,8 @@ from typing import Any, Protocol, runtime_checkable
 import numpy as np
 
 from .engines import EngineError, NotFiniteError, choose_engine
-from .input_guard import InputCheck, check_input
-from .inspection_area import area_of, depth_of
+from .input_guard import InputCheck, check_input, is_withheld
+from .inspection_area import NO_MAPS, AreaMaps, area_of
 from .io.opencv import cv2
 from .io.tiff_regions import ImageArray
 from .model_settings import MIRRORED, MODEL_FILE, UNSURE, ModelSettings, load_settings
@@ -256,8 +256,7 @@ class Predictor:
         started = time.perf_counter()
         _check_image(image)
         image, found = self._check_input(image)
-        limits = self.settings.input
-        withheld = found is not None and limits is not None and limits.withhold and not found.ok
+        withheld = is_withheld(self.settings.input, found)
         inside = self._inside(image, name, crop)
         if self.settings.task == "classification":
             image = image if inside is None else blank_outside(np.asarray(image), inside, self.settings)
@@ -286,8 +285,7 @@ class Predictor:
                 class_scores[:, rows] = quantized
         measured = measure_classes(mask, scores, self.settings, min_areas(self.settings))
         regions, left_out = select_regions(measured, self.settings, most_regions)
-        depth = self._depth(image, name, crop)
-        table = verdict_table(mask, scores, measured, self.settings, depth)
+        table = verdict_table(mask, scores, measured, self.settings, self._area_maps(image, name, crop))
         verdict = image_verdict(table, self.settings)
         given, reason = (None, None) if verdict is None else (verdict.name, verdict.reason)
         if withheld:
@@ -303,14 +301,14 @@ class Predictor:
         left, top, width, height = crop
         return area.inside((height, width))[top : top + image.shape[0], left : left + image.shape[1]]
 
-    def _depth(self, image: ImageArray, name: str, crop: tuple[int, int, int, int] | None) -> np.ndarray | None:
-        """Return distances from the edge of the inspection area if the rule needs them. Arguments: as of `predict`."""
+    def _area_maps(self, image: ImageArray, name: str, crop: tuple[int, int, int, int] | None) -> AreaMaps:
+        """Return the maps of the inspection area if the rule needs them. Arguments: as of `predict`."""
         rule = self.settings.verdict_rule
-        if rule is None or not rule.by_edge:
-            return None
+        if rule is None or not (rule.by_edge or rule.zones):
+            return NO_MAPS
         left, top, width, height = crop or (0, 0, image.shape[1], image.shape[0])
-        depth = depth_of(self.settings.areas, name, (height, width))
-        return depth if depth is None else depth[top : top + image.shape[0], left : left + image.shape[1]]
+        maps = AreaMaps.of(area_of(self.settings.areas, name), (height, width))
+        return maps.cut(left, top, image.shape[1], image.shape[0])
 
     def _check_input(self, image: ImageArray) -> tuple[ImageArray, InputCheck | None]:
         """Return the image in the scale of the training images, and what the comparison with them found."""

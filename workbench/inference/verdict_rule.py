@@ -77,6 +77,11 @@ class VerdictRule:
         """True if the rule depends on the distance from the edge of the inspected part."""
         return any({"edge", "inner"} & limit.conditions.keys() for limit in self.limits)
 
+    @property
+    def zones(self) -> tuple[str, ...]:
+        """Names of the zones that the rule needs, in alphabetical order."""
+        return tuple(sorted({limit.zone for limit in self.limits if limit.zone is not None}))
+
     @classmethod
     def from_json(cls, content: Any) -> VerdictRule:
         """Return a rule from decoded JSON. Raises ValueError with the problem, as a part of a sentence."""

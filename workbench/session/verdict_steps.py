@@ -6,7 +6,7 @@ import contextlib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
-from typing import Literal, cast
+from typing import Any, Literal
 
 from PySide6.QtCore import QObject, Signal
 
@@ -74,13 +74,8 @@ class VerdictSteps(QObject):
         parent: QObject | None = None,
     ) -> None:
         super().__init__(parent)
-        self._editor, self._autosave, self._image_list, self._classes, self._notes = (
-            editor,
-            autosave,
-            image_list,
-            classes,
-            notes,
-        )
+        self._editor, self._autosave, self._image_list = editor, autosave, image_list
+        self._classes, self._notes = classes, notes
         self._undo_stack: UndoStack = editor.undo_stack
         self._project: Project | None = None
         self._tasks = TaskRunner(parent=self)
@@ -96,32 +91,14 @@ class VerdictSteps(QObject):
 
     def set_verdicts(self, keys: Sequence[str], verdict: str | None) -> None:
         """Assign a verdict to images, None to remove it; images that have it already are skipped."""
-        name, rows, label = (verdict or "").strip() or None, self._image_list.rows, self._editor.label
-        verdicts = {key: rows[key].verdict for key in keys if key in rows}
-        if label is not None and label.key in keys:
-            verdicts[label.key] = label.note.verdict  # its row may not have been read yet
-        before = {key: verdict for key, verdict in verdicts.items() if verdict != name}
-        if self._project is None or not before:
-            return
-        if not self._project.writable:
-            self.problem_met.emit(self._project.read_only("the verdict"))
-            return
-        self._classes.ensure_verdict(name)
-        self._push(VerdictChange(self, "verdict", before, dict.fromkeys(before, name)))
+        name, rows = (verdict or "").strip() or None, self._image_list.rows
+        present = {key: rows[key].verdict for key in keys if key in rows}
+        self._assign("verdict", present, dict.fromkeys(keys, name), "the verdict")
 
     def set_groups(self, groups: Mapping[str, str]) -> None:
         """Set the groups of images, by key; a data split keeps the images of a group together."""
-        rows, label = self._image_list.rows, self._editor.label
-        before: Values = {key: rows[key].group or None for key in groups if key in rows}
-        if label is not None and label.key in groups:
-            before[label.key] = label.note.group
-        before = {key: name for key, name in before.items() if name != groups[key]}
-        if self._project is None or not before:
-            return
-        if not self._project.writable:
-            self.problem_met.emit(self._project.read_only("the group"))
-            return
-        self._push(VerdictChange(self, "group", before, {key: groups[key] for key in before}))
+        rows = self._image_list.rows
+        self._assign("group", {key: rows[key].group or None for key in groups if key in rows}, groups, "the group")
 
     def set_status(self, status: Status) -> None:
         """Set the status of the open image; an image marked done without a mask gets an empty one."""
@@ -135,17 +112,24 @@ class VerdictSteps(QObject):
     def set_statuses(self, keys: Sequence[str], status: Status) -> None:
         """Set the status of readable images; those marked done without a mask get an empty one."""
         self._editor.finish_stroke()
-        rows, label = self._image_list.rows, self._editor.label
-        statuses = {key: rows[key].status for key in keys if key in rows and not rows[key].broken}
-        if label is not None and label.key in statuses:
-            statuses[label.key] = label.note.status
-        before: Values = {key: present for key, present in statuses.items() if present != status}
-        if self._project is None or not before:
+        rows = self._image_list.rows
+        present: Values = {key: rows[key].status for key in keys if key in rows and not rows[key].broken}
+        self._assign("status", present, dict.fromkeys(present, status), "the status")
+
+    def _assign(self, field: Field, present: Values, values: Mapping[str, str | None], what: str) -> None:
+        """Set a field of images to other values than the present ones, as one undo command."""
+        project, label = self._project, self._editor.label
+        if label is not None and label.key in values:
+            present = {**present, label.key: getattr(label.note, field)}  # its row may not have been read yet
+        before = {key: value for key, value in present.items() if value != values[key]}
+        if project is None or not before:
             return
-        if not self._project.writable:
-            self.problem_met.emit(self._project.read_only("the status"))
+        if not project.writable:
+            self.problem_met.emit(project.read_only(what))
             return
-        self._push(VerdictChange(self, "status", before, dict.fromkeys(before, status)))
+        if field == "verdict":
+            self._classes.ensure_verdict(next(iter(values.values())))
+        self._push(VerdictChange(self, field, before, {key: values[key] for key in before}))
 
     def set_pins(self, keys: Sequence[str], split: Split | None) -> None:
         """Pin images and their groups to a data split, from the next training on; None: no restriction.
@@ -183,15 +167,13 @@ class VerdictSteps(QObject):
         """Set a field of the notes of some images, without an undo command. before: their present values."""
         remaining, label = dict(values), self._editor.label
         if label is not None and label.key in remaining:
-            value = remaining.pop(label.key)
-            if field == "verdict":
-                self._notes.set_verdict(value)
-            elif field == "group":
-                self._notes.set_group(value)
-            elif field == "pin":
-                self._notes.set_pin(cast("Split | None", value))
-            else:
-                self._notes.set_status(cast("Status", value))
+            set_value: dict[Field, Callable[[Any], None]] = {
+                "verdict": self._notes.set_verdict,
+                "group": self._notes.set_group,
+                "pin": self._notes.set_pin,
+                "status": self._notes.set_status,
+            }
+            set_value[field](remaining.pop(label.key))
         for key in list(remaining):
             label = self._autosave.unsaved(key)
             if label is not None and label.problem is None:
@@ -399,4 +381,4 @@ class AreaSteps(QObject):
 def scaled(area: InspectionArea, size: tuple[int, int]) -> list[AreaPolygon]:
     """Return the polygons of an area in the pixels of an image of another size. size: width and height."""
     x, y = size[0] / area.width, size[1] / area.height
-    return [AreaPolygon(tuple((a * x, b * y) for a, b in each.points), each.excluded) for each in area.polygons]
+    return [replace(each, points=tuple((a * x, b * y) for a, b in each.points)) for each in area.polygons]

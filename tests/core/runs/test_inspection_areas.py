@@ -11,8 +11,8 @@ import pytest
 from tests.blank_project import create_blank_project
 from workbench import cli
 from workbench.core.json_files import load_object
-from workbench.core.problems import Problem
-from workbench.core.project import annotation, model_areas
+from workbench.core.problems import Problem, ZoneInUse
+from workbench.core.project import annotation, project_json
 from workbench.core.project.annotation import Note
 from workbench.core.project.project import DONT_CARE, Project
 from workbench.core.project.storage import write_json
@@ -24,6 +24,8 @@ from workbench.core.runs.samples import LabeledProject
 from workbench.core.suggestions import suggestion_files
 from workbench.inference.inspection_area import AreaPolygon, InspectionArea
 from workbench.inference.model_settings import ClassSettings, ModelSettings, load_settings, save_settings
+from workbench.inference.region_table import RegionLimit
+from workbench.inference.verdict_rule import VerdictRule
 
 LEFT = InspectionArea(60, 40, (AreaPolygon(((0, 0), (30, 0), (30, 40), (0, 40))),))
 
@@ -49,6 +51,22 @@ def run_of(project: Project) -> Run:
     settings = ModelSettings(task="segmentation", name="n", classes=classes, thresholds=(0.5,), min_area=(0,))
     save_settings(settings, run.best / "model.json")
     return run
+
+
+def test_a_zone_that_a_rule_names_remains(project):
+    zone = AreaPolygon(((0, 0), (30, 0), (30, 40)), zone="thread")
+    areas = (InspectionArea(60, 40, (*LEFT.polygons, zone)),)
+    run = run_of(project)
+    set_areas(project, areas)
+    settings = load_settings(run.best / "model.json")
+    rule = VerdictRule("region", limits=(RegionLimit(1, zone="thread"),))
+    save_settings(replace(settings, verdict_rule=rule), run.best / "model.json")
+    for others in ((), (LEFT,), (*areas, replace(LEFT, folder="lot1"))):
+        with pytest.raises(ZoneInUse, match="needs the zone 'thread' in every image"):
+            set_areas(project, others)
+        assert project.file.inspection_areas == list(areas)
+    set_areas(project, (*areas, InspectionArea(60, 40, (zone,), "lot1")))
+    assert len(load_settings(run.best / "model.json").areas) == 2
 
 
 def test_defects_outside_are_counted_and_ignored(project):
@@ -95,9 +113,9 @@ def test_a_killed_change_of_the_area_is_finished_at_the_next_opening(project, mo
     if step == "project.json":
         monkeypatch.setattr(project.json, "save", killed)
     else:
-        save = model_areas.save_settings
+        save = project_json.save_settings
         monkeypatch.setattr(
-            model_areas,
+            project_json,
             "save_settings",
             lambda new, path: (save if path.is_relative_to(runs[0].root) else killed)(new, path),
         )
@@ -109,7 +127,7 @@ def test_a_killed_change_of_the_area_is_finished_at_the_next_opening(project, mo
         areas = tuple(opened.file.inspection_areas)
         assert areas == (() if step == "project.json" else (LEFT,))
         assert [load_settings(run.best / "model.json").areas for run in runs] == [areas, areas]
-        assert not (opened.root / model_areas.RECORD).exists()
+        assert not (opened.root / project_json.AREAS_RECORD).exists()
 
 
 def test_labelers_of_plugins_mark_only_inside_the_area(project, monkeypatch):

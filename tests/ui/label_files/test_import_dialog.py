@@ -218,7 +218,7 @@ def test_first_labeled_image_is_opened_after_the_first_import(application, folde
 
 def test_later_imports_keep_the_open_image(dialog, opened, qtbot):
     session = opened.services.session
-    with qtbot.waitSignal(session.image_opened, timeout=10_000):
+    with qtbot.waitSignal(session.current.opened, timeout=10_000):
         session.open_image("lot1/new.png")
     run(dialog, opened, qtbot)
     qtbot.waitUntil(lambda: "n0.png" in session.rows and session.rows["n0.png"].status == "done", timeout=10_000)
@@ -233,14 +233,14 @@ def test_dropped_folder_with_labels_offers_the_import(opened, folder, qtbot):
     assert drop(opened.window, folder)[-1] == ACCEPTED
     dialog = dialog_of(opened, qtbot)
     assert dialog.images_only.isVisible()
-    with qtbot.waitSignal(opened.services.session.images_added, timeout=10_000) as added:
+    with qtbot.waitSignal(opened.services.session.image_list.added, timeout=10_000) as added:
         qtbot.mouseClick(dialog.images_only, Qt.MouseButton.LeftButton)
     assert added.args[0].copied == 3
 
 
 def test_dropped_folder_without_labels_is_added(opened, qtbot, tmp_path):
     write_png(tmp_path / "plain" / "x.png", np.full((40, 60), 90, np.uint8))
-    with qtbot.waitSignal(opened.services.session.images_added, timeout=10_000) as added:
+    with qtbot.waitSignal(opened.services.session.image_list.added, timeout=10_000) as added:
         assert drop(opened.window, tmp_path / "plain")[-1] == ACCEPTED
     assert added.args[0].copied == 1 and opened.window.findChild(ImportDialog) is None
 
@@ -285,7 +285,7 @@ def test_dropped_text_files_that_list_objects_are_labels(opened, qtbot, tmp_path
 def test_dropped_json_files_that_are_no_labels_are_reported(opened, qtbot, tmp_path):
     for name in ("a.json", "b.json"):
         (tmp_path / name).write_text("{}")
-    with qtbot.waitSignal(opened.services.session.images_added, timeout=10_000) as added:
+    with qtbot.waitSignal(opened.services.session.image_list.added, timeout=10_000) as added:
         assert drop(opened.window, tmp_path / "a.json", tmp_path / "b.json")[-1] == ACCEPTED
     assert sorted(added.args[0].left_out) == [("a.json", "kind"), ("b.json", "kind")]
 

@@ -10,12 +10,7 @@ from workbench.core.evaluation import figure_texts, operating_point, verdict_rul
 from workbench.core.evaluation.confidence import MIN_OBSERVATIONS
 from workbench.core.evaluation.figures import Figure, Figures
 from workbench.core.evaluation.operating_point import ChosenRule, OperatingPoint
-from workbench.core.evaluation.split_evaluation import (
-    EvaluationOptions,
-    MaskEvaluation,
-    SplitEvaluation,
-    evaluate_run,
-)
+from workbench.core.evaluation.split_evaluation import EvaluationOptions, MaskEvaluation, SplitEvaluation, evaluate_run
 from workbench.core.evaluation.verdict_rules import RuleChoice, RuleEvaluation
 from workbench.core.messages import Message
 from workbench.core.problems import BadSettings

@@ -15,7 +15,7 @@ import numpy as np
 from workbench.core.geometry.drawing import Rect
 from workbench.core.project.project import MAX_CLASS_ID
 from workbench.inference.components import measure
-from workbench.inference.inspection_area import depth_of
+from workbench.inference.inspection_area import AreaMaps, area_of
 from workbench.inference.io.opencv import cv2
 from workbench.inference.model_settings import ModelSettings
 from workbench.inference.region_table import RegionTable
@@ -356,7 +356,7 @@ def _verdict_table(
     place = {
         "offset": (patch.left, patch.top),
         "shape": shape,
-        "depth": depth_of(settings.areas, prediction.key, shape),
+        "maps": AreaMaps.of(area_of(settings.areas, prediction.key), shape),
     }
     measured = {id: measure(mask, id, patch.highest, exponent=exponent, inside=inside, with_runs=True) for id in ids}
     return RegionTable.of(measured, border_exponent=settings.border_exponent, **place)

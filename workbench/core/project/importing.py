@@ -20,8 +20,8 @@ from workbench.core import problems
 from workbench.core.geometry.selection.box_cut import box_region
 from workbench.core.images.image_files import image_size, read_displayed, thumbnail
 from workbench.core.messages import Message, join
-from workbench.core.project import annotation, import_journal
-from workbench.core.project.file_transaction import dropped_text
+from workbench.core.project import annotation
+from workbench.core.project.file_transaction import dropped_text, recover
 from workbench.core.project.formats.base import FAULTS, ImportedEntry, ImportedLabel, UnreadableLabel, reason
 from workbench.core.project.import_account import ImportAccount, ImportReport, ImportRequest, UnreadLabels
 from workbench.core.project.import_images import (
@@ -389,7 +389,7 @@ def import_labels(
         request = ImportRequest(**({"conflicts": "replace"} if overwrite else {}), **choices)
     project.need_write(Message("what.import"))
     remove_leftovers(project.root)
-    import_journal.recover(project)
+    recover(project)
     with open_labels(project, path) as files:
         report, journal = prepare_import(project, files, request, progress=progress)
     if journal is not None:

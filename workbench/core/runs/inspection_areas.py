@@ -3,20 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
 
 from workbench.core.json_files import load_object
 from workbench.core.messages import Message
-from workbench.core.problems import AreaUnusable, Problem, RunUnusable
-from workbench.core.project import annotation, model_areas
+from workbench.core.problems import AreaUnusable, Problem, RunBroken, RunUnusable, ZoneInUse
+from workbench.core.project import annotation, project_json
 from workbench.core.project.project import MAX_CLASS_ID, Project
 from workbench.core.runs.launch import is_training
-from workbench.core.runs.run import list_runs
+from workbench.core.runs.run import Run, list_runs
 from workbench.inference.inspection_area import InspectionArea, area_of
 from workbench.inference.io.opencv import cv2
+from workbench.inference.model_settings import MODEL_FILE, SettingsError, load_settings
 
 
 @dataclass(frozen=True)
@@ -61,17 +62,31 @@ def left_out(
 def set_areas(project: Project, areas: Sequence[InspectionArea]) -> None:
     """Inspect in these areas from now on, also with the models of the project. Earlier exports stay as they are.
 
-    Raises RunUnusable while a model is trained, RunBroken, CannotWrite, ProjectReadOnly.
+    Raises RunUnusable while a model is trained, ZoneInUse, RunBroken, CannotWrite, ProjectReadOnly.
     """
     for run in list_runs(project.root):
         if is_training(run.root):
             raise RunUnusable(name=run.name, why=Message("text.still_training"))
+        if (run.best / MODEL_FILE).exists():
+            _check_zones(run, areas)
     project.refresh()
     project.need_write("project.json")
-    model_areas.announce(project.root)
+    project_json.announce_areas(project.root)
     project.file.inspection_areas = list(areas)
     project.save()
-    model_areas.follow(project.root, areas)
+    project_json.follow_areas(project.root, areas)
+
+
+def _check_zones(run: Run, areas: Sequence[InspectionArea]) -> None:
+    path = run.best / MODEL_FILE
+    try:
+        settings = load_settings(path)
+    except SettingsError as error:
+        raise RunBroken(path=str(path), why=str(error)) from error
+    try:
+        replace(settings, areas=tuple(areas))
+    except SettingsError as error:
+        raise ZoneInUse(run=run.name, why=str(error).rstrip(".")) from error
 
 
 def with_area(areas: Sequence[InspectionArea], area: InspectionArea | None, folder: str) -> tuple[InspectionArea, ...]:

@@ -23,11 +23,7 @@ import numpy as np
 
 from ..engines import EngineError
 from ..io import file_access
-from ..io.file_access import (
-    open_file,
-    replacing,
-    sweep,
-)
+from ..io.file_access import open_file, replacing, sweep
 from ..io.image_io import ReadError, read_image, write_png
 from ..model_settings import ModelSettings
 from ..overlay_drawing import overlay, overlay_bands

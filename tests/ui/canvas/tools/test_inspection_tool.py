@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import numpy as np
+import pytest
 from PySide6.QtCore import Qt
+from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QAbstractButton
 
 from tests.ui.canvas.tools.tool_input import choose
 from workbench.core.project.project import read_project_file
+from workbench.ui.canvas.option_bar import OptionBar
 
 K, CTRL = Qt.Key, Qt.KeyboardModifier.ControlModifier
 
@@ -48,6 +51,27 @@ def test_polygons_become_the_area_and_each_is_one_step(driver):
     driver.session.redo()
     driver.session.areas.remove("a.png")
     driver.qtbot.waitUntil(lambda: not stored(driver))
+
+
+def test_a_zone_only_marks_and_its_name_is_typed_in_the_option_bar(driver):
+    driver.open("a.png")
+    choose(driver, "inspection_area")
+    field = driver.window.findChild(OptionBar).zone
+    assert field.isVisible() and not field.currentText()
+    field.lineEdit().setFocus()
+    QTest.keyClicks(field.lineEdit(), "ed,ge")
+    QTest.keyClick(field.lineEdit(), K.Key_Return)
+    assert driver.canvas.options.zone == "edge"
+    before = shown(driver, 4, 60)
+    draw(driver, 10, 10, 40, 40)
+    driver.qtbot.waitUntil(lambda: len(stored(driver)) == 1)
+    area = stored(driver)[0]
+    assert area.zones == ("edge",) and area.inside((80, 80)).all() and shown(driver, 4, 60) == before
+    assert driver.canvas.area_outline.paths["edge"].boundingRect().width() == pytest.approx(30, abs=0.1)
+    assert [field.itemText(row) for row in range(field.count())] == ["", "edge"]
+    field.setCurrentIndex(0)
+    field.activated.emit(0)
+    assert driver.canvas.options.zone == ""
 
 
 def test_an_area_that_leaves_defects_outside_is_used_once_it_is_accepted(driver):
