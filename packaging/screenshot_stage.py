@@ -166,7 +166,8 @@ class Stage:
         if self.picture is not None:
             return self.picture
         if len(self.parts) == 1:  # also what is scrolled out of sight
-            return self.parts[0].grab().toImage()
+            image = self.parts[0].grab().toImage()
+            return image if self.parts[0].isWindow() else with_margin(image)
         if self.parts:
             window, area = self.parts[0].window(), QRect()
             for part in self.parts:
@@ -186,3 +187,13 @@ class Stage:
             painter.drawImage(place, image)
         painter.end()
         return picture
+
+
+def with_margin(image: QImage) -> QImage:
+    """Return an image with a margin in the color of its corner."""
+    target = QImage(image.width() + 4 * _MARGIN, image.height() + 4 * _MARGIN, QImage.Format.Format_RGB32)
+    target.fill(image.pixelColor(image.width() - 1, 0))
+    painter = QPainter(target)
+    painter.drawImage(2 * _MARGIN, 2 * _MARGIN, image)
+    painter.end()
+    return target

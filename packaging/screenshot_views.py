@@ -242,9 +242,8 @@ def evaluation_classes(stage: Stage) -> None:
     evaluation(stage)
     browser = stage.window.evaluation.segmentation.browser
     browser.tabs["classes"].click()
-    browser.matrix.setCurrentCell(browser.matrix.rowCount() - 1, 2)
-    stage.pause(1)
-    stage.parts = (browser,)
+    stage.pause(0.5)
+    stage.parts = browser.tabs["missed"], browser.matrix
 
 
 def evaluation_metrics(stage: Stage) -> None:
@@ -287,14 +286,15 @@ def gauge_study(stage: Stage) -> None:
     stage.follow("unet")
     folder = stage.sample.with_name("gauge")
     rows = ["part,Anna,Bert"]
-    labeled = sorted(path.relative_to(stage.sample / "masks") for path in stage.sample.glob("masks/lot-*/panel-*.png"))
+    masks = stage.sample / "masks"
+    labeled = sorted(path.relative_to(masks).with_suffix("") for path in masks.glob("lot-*/panel-*.png"))
     for number, key in enumerate(labeled[:30], 1):
         part = folder / f"part{number:02}"
         part.mkdir(parents=True, exist_ok=True)
         image = read_image(stage.sample / "pictures" / key)
         for copy in range(3):
             write_png(part / f"{copy + 1}.png", (np.roll(image, 5 * copy, 1) * (1 - 0.02 * copy)).astype(image.dtype))
-        defective = any(0 < id < DONT_CARE for id in ids_in(read_mask(stage.sample / "masks" / key)))
+        defective = any(0 < id < DONT_CARE for id in ids_in(read_mask(masks / f"{key}.png")))
         verdict = "NG" if defective else "OK"
         rows.append(f"{part.name},{verdict},{verdict if number % 9 else 'OK'}")
     table = folder.with_name("inspectors.csv")

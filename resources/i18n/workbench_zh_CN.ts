@@ -13205,10 +13205,6 @@
         <translation>图片上有缺陷，但模型没有检出任何缺陷。请延长训练或标注更多缺陷。指标没有意义。</translation>
     </message>
     <message>
-        <source>Fewer than {n} images or {m} parts show {names}: the metrics of {names} are not reliable.</source>
-        <translation>显示 {names} 的图片少于 {n} 张或零件少于 {m} 个：{names} 的指标不可靠。</translation>
-    </message>
-    <message>
         <source>The metrics of verdicts with fewer than {n} images or {m} parts are not reliable: {names}.</source>
         <translation>图片少于 {n} 张或零件少于 {m} 个的判定，其指标不可靠：{names}。</translation>
     </message>
@@ -13977,6 +13973,10 @@
         <translation>判定</translation>
     </message>
     <message>
+        <source>The metrics of classes with fewer than {n} images or {m} parts are not reliable: {names}.</source>
+        <translation>图片少于 {n} 张或零件少于 {m} 个的类别，其指标不可靠：{names}。</translation>
+    </message>
+    <message>
         <source>All</source>
         <translation>全部</translation>
     </message>
@@ -14421,6 +14421,10 @@
         <translation>权重和阈值是在验证图片上选定的，因此指标略偏乐观。</translation>
     </message>
     <message>
+        <source>Only {n} {n:image was|images were} evaluated. The metrics are rough; where there are intervals, rely on these.</source>
+        <translation>只评估了 {n} 张图片，指标较粗略；给出区间时，请以区间为准。</translation>
+    </message>
+    <message>
         <source>{n} on {m} {m:image|images}</source>
         <translation>{m} 张图片上 {n} 处</translation>
     </message>
@@ -14575,10 +14579,6 @@
     <message>
         <source>None.</source>
         <translation>无。</translation>
-    </message>
-    <message>
-        <source>Only {n} {n:image was|images were} evaluated. The metrics are rough; rely on the intervals.</source>
-        <translation>只评估了 {n} 张图片。指标很粗略，请以区间为准。</translation>
     </message>
     <message>
         <source>The {n} {n:image shows|images show} {m} {m:part|parts}. Images of the same part are similar, so they say less about new parts than the same number of different parts.</source>
