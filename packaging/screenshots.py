@@ -8,7 +8,7 @@ pixels on a screen of scale 2. OUT receives THEME-LANGUAGE-SIZE/VIEW.png and, wi
 a combination. Texts that are cut, widgets outside of the window and English words in a Chinese window are written to
 standard error. Works without a screen. `--focus` takes some dialogs after each press of Tab instead. `--guide` renews
 the pictures of the guide, from the first theme and size, and `--animation` the one
-of the README. The files in the repository are made in a few minutes by
+of the README. Pages that a browser shows need PySide6-Addons. The files in the repository are made in a few minutes by
 
     python packaging/screenshots.py SAMPLE OUT --guide --themes light --sizes 1366x768 --views guide
     python packaging/screenshots.py SAMPLE OUT --animation --themes dark --languages en --sizes 1100x660

@@ -262,8 +262,9 @@ def test_end_of_the_training_shows_the_same_texts(evaluated, split):
         assert str(figure_texts.text(row)) == str(figure_texts.text(figures.get(row.id, row.scope)))
 
 
-def test_reason_for_missing_intervals_is_stated_once(evaluated):
-    project, run, _ = evaluated
+def test_reason_for_missing_intervals_is_stated_once(tmp_path):
+    run = make_mask_project(tmp_path / "project")
+    project = Project.open(run.project_root, write=False)
     evaluation = evaluate_run(project, run, "test", progress=lambda done, total: None)
     assert evaluation.figures.parts < 5
     found = evaluate_holdout(project, run, run.dataset(), Predictor.open(run.best))
