@@ -27,8 +27,11 @@ _MARGIN, _POINTS = 16, 14  # px
 _MOST_BYTES = 80_000  # of an image in an argument of a process
 # Drops an image on the start page of the server.
 _DROP = """
-if (!window.asked_once) {{ window.asked_once = true; fetch("data:image/png;base64,{content}")
-  .then(answer => answer.blob()).then(blob => look(new File([blob], "{name}", {{type: "image/png"}}))) }}
+if (!window.dropped) {{
+  var bytes = Uint8Array.from(atob("{content}"), letter => letter.charCodeAt(0));
+  window.dropped = new File([bytes], "{name}", {{type: "image/png"}});
+  look(dropped);
+}}
 find("picture").complete && find("body").querySelector("tr") !== null"""
 
 
@@ -49,12 +52,12 @@ def _folder(stage: Stage) -> Path:
 
 
 def _export(stage: Stage) -> str:
-    """Return the newest export of the sample in the folder of the commands, made if there is none."""
+    """Return the first export of the sample in the folder of the commands, made if there is none."""
     folder = _folder(stage)
     if not (folder / "my-project" / "exports").exists():
         formats = ("--formats", "onnx,triton,mlflow,paddlex,onnx-line", "--shape", "512x512", "--seconds", "1")
         _command(folder, "workbench", "export", "my-project", "--model", "unet", *formats)
-    return str(max(folder.glob("my-project/exports/*-unet*")).relative_to(folder))
+    return str(min(folder.glob("my-project/exports/*-unet*")).relative_to(folder))
 
 
 def _command(folder: Path, *words: str, seconds: float = 0) -> str:
@@ -121,7 +124,7 @@ def line_files(stage: Stage) -> None:
     )
     shown = _shell(export, "cat show.py"), _command(export, sys.executable, "show.py")
     (export / "show.py").unlink()
-    files = _shell(export, "ls line/* examples/*/*")
+    files = _shell(export, "ls line/* examples/c*/*")
     stage.picture = terminal(("cd my-project/exports/NAME", ""), files, shown[0], ("python show.py", shown[1]))
 
 
@@ -139,7 +142,7 @@ def release(stage: Stage) -> None:
     folder, _ = _folder(stage), _export(stage)
     if len(list(folder.glob("my-project/exports/*-unet*"))) < 2:
         _command(folder, "workbench", "export", "my-project", "--model", "unet", "--formats", "onnx", "--seconds", "1")
-    newest = _export(stage)
+    newest = str(max(folder.glob("my-project/exports/*-unet*")).relative_to(folder))
     printed = _command(folder, "workbench", "release", "verify", newest)
     stage.picture = terminal((f"workbench release verify {newest}", printed.replace(f"{folder}/", "")))
 
