@@ -58,7 +58,7 @@ ANIMATION = ROOT / "resources" / "stroke.webp"
 
 
 def take(sample: Path, out: Path, themes: list[str], language: str, sizes: list[str], views: list[str]) -> None:
-    """Take the views of one language and scale. Views that fail and texts that are cut are reported.
+    """Take the views of one language and scale. Views that fail have no picture; they and texts that are cut are reported.
 
     Views that change the window or the project have a window of their own. Each view is made in the first theme and
     size; the window is then restyled and resized for the other ones.
@@ -71,11 +71,12 @@ def take(sample: Path, out: Path, themes: list[str], language: str, sizes: list[
         try:
             (VIEWS | FOCUS_VIEWS)[name](stage)
         except Exception as error:
-            print(f"{language}/{name}: {type(error).__name__}: {error}", file=sys.stderr, flush=True)
-        for theme in themes:
-            for size in sizes:
-                stage.show_as(theme, logical_size(size))
-                grab(stage, out / f"{theme}-{language}-{size}", name, language)
+            print(f"{language}/{name}: {type(error).__name__}: {str(error)[:300]}", file=sys.stderr, flush=True)
+        else:
+            for theme in themes:
+                for size in sizes:
+                    stage.show_as(theme, logical_size(size))
+                    grab(stage, out / f"{theme}-{language}-{size}", name, language)
         stage.show_as(themes[0], logical_size(sizes[0]))
         stage.close_dialogs()
         if name not in HARMLESS:
