@@ -58,7 +58,7 @@ ANIMATION = ROOT / "resources" / "stroke.webp"
 
 
 def take(sample: Path, out: Path, themes: list[str], language: str, sizes: list[str], views: list[str]) -> None:
-    """Take the views of one language and scale. Views that fail have no picture; they and texts that are cut are reported.
+    """Take the views of one language and scale. Those that fail have no picture; they and cut texts are reported.
 
     Views that change the window or the project have a window of their own. Each view is made in the first theme and
     size; the window is then restyled and resized for the other ones.
