@@ -195,6 +195,13 @@
     </message>
 </context>
 <context>
+    <name>AreaOutline</name>
+    <message>
+        <source>The part was not found: {why}</source>
+        <translation>未找到零件：{why}</translation>
+    </message>
+</context>
+<context>
     <name>BarMessage</name>
     <message>
         <source>Close message</source>
@@ -750,6 +757,10 @@
     <message>
         <source>Leave out this class</source>
         <translation>不导入此类别</translation>
+    </message>
+    <message>
+        <source>{sentence}.</source>
+        <translation>{sentence}。</translation>
     </message>
 </context>
 <context>
@@ -3770,6 +3781,10 @@
         <translation>正在比较：{done} / {total} 张图片</translation>
     </message>
     <message>
+        <source>Merging: {done} of {total} {total:image|images}</source>
+        <translation>正在合并：{done} / {total} 张图片</translation>
+    </message>
+    <message>
         <source>Adds the labels and new images of another project, for example of a copy that a colleague has labeled. Images are matched by content, classes by name. The other project is not changed.</source>
         <translation>添加另一个项目的标注和新图片，例如同事标注过的副本。图片按内容匹配，类别按名称匹配。另一个项目不会被更改。</translation>
     </message>
@@ -5657,6 +5672,14 @@
     <message>
         <source>Inspect the images that have this area as a whole again</source>
         <translation>使用该区域的图片重新按整图检测</translation>
+    </message>
+    <message>
+        <source>Inspection area mo&amp;ves with the part</source>
+        <translation>检测区域随零件移动(&amp;V)</translation>
+    </message>
+    <message>
+        <source>Find the part of this image in each image, shifted and rotated, and move the area with it</source>
+        <translation>在每张图片中寻找此图片的零件（平移和旋转），并使区域随之移动</translation>
     </message>
     <message>
         <source>Refresh image &amp;list</source>
@@ -9687,14 +9710,6 @@
         <translation>请选择其他文件夹，或在别处新建项目后导入此文件夹。</translation>
     </message>
     <message>
-        <source>The inspection area in {path} cannot be used: {why}.</source>
-        <translation>检测区域文件 {path} 无法使用：{why}。</translation>
-    </message>
-    <message>
-        <source>Draw it in the window, or correct the file: width, height, and polygons with their points.</source>
-        <translation>请在窗口中绘制，或修正文件：width、height 以及带有 points 的 polygons。</translation>
-    </message>
-    <message>
         <source>{path} cannot be taken into the project: {why}.</source>
         <translation>无法将 {path} 取入项目：{why}。</translation>
     </message>
@@ -9717,14 +9732,6 @@
     <message>
         <source>Do not use it. Export the run again, or copy the export from where it is unchanged.</source>
         <translation>请勿使用它。请重新导出该训练记录，或从未改变的位置复制该导出。</translation>
-    </message>
-    <message>
-        <source>{n} labeled {n:defect lies|defects lie} outside of this inspection area, and {m} {m:is|are} cut by its edge, on {images} {images:image|images}.</source>
-        <translation>有 {n} 个已标注的缺陷位于该检测区域之外，{m} 个被其边缘切断，涉及 {images} 张图片。</translation>
-    </message>
-    <message>
-        <source>Enlarge the area. Use it all the same with --force: these labels then count neither in training nor in metrics.</source>
-        <translation>请扩大区域。如仍要使用，请加上 --force：这些标注将不计入训练和指标。</translation>
     </message>
     <message>
         <source>{path} was written by a newer version of Defect Workbench (format {found}; this version supports up to {known}).</source>
@@ -9789,6 +9796,38 @@
     <message>
         <source>Check the path.</source>
         <translation>请检查路径。</translation>
+    </message>
+    <message>
+        <source>{n} labeled {n:defect lies|defects lie} outside of this inspection area, and {m} {m:is|are} cut by its edge, on {images} {images:image|images}.</source>
+        <translation>有 {n} 个已标注的缺陷位于该检测区域之外，{m} 个被其边缘切断，涉及 {images} 张图片。</translation>
+    </message>
+    <message>
+        <source>Enlarge the area. Use it all the same with --force: these labels then count neither in training nor in metrics.</source>
+        <translation>请扩大区域。如仍要使用，请加上 --force：这些标注将不计入训练和指标。</translation>
+    </message>
+    <message>
+        <source>The inspection area in {path} cannot be used: {why}.</source>
+        <translation>检测区域文件 {path} 无法使用：{why}。</translation>
+    </message>
+    <message>
+        <source>Draw it in the window, or correct the file: width, height, and polygons with their points.</source>
+        <translation>请在窗口中绘制，或修正文件：width、height 以及带有 points 的 polygons。</translation>
+    </message>
+    <message>
+        <source>The inspection area of {path} moves with the part, but its place was not found: {why}.</source>
+        <translation>{path} 的检测区域随零件移动，但未找到其位置：{why}。</translation>
+    </message>
+    <message>
+        <source>Leave the image out, or use another reference image, larger limits, or an area that does not move.</source>
+        <translation>请不使用该图片，或改用其他参考图片、更大的限值或不移动的区域。</translation>
+    </message>
+    <message>
+        <source>In {n} of {m} labeled {m:image|images} the place of the inspection area, which moves with the part, was not found, as in {path}: {why}.</source>
+        <translation>{m} 张已标注图片中有 {n} 张未找到随零件移动的检测区域的位置，例如 {path}：{why}。</translation>
+    </message>
+    <message>
+        <source>Use another reference image, larger limits, or an area that does not move. With --force these images are left out of training and metrics, and predictions of such images are unsure.</source>
+        <translation>请改用其他参考图片、更大的限值或不移动的区域。使用 --force 时，这些图片不计入训练和指标，这类图片的预测为“不确定”。</translation>
     </message>
     <message>
         <source>The verdict rule of the run {run} needs another inspection area: {why}.</source>
@@ -11421,6 +11460,10 @@
         <translation>缺少权重</translation>
     </message>
     <message>
+        <source>Measured with this export on {n} labeled {n:image|images}.</source>
+        <translation>用此模型包在 {n} 张已标注的图片上测得。</translation>
+    </message>
+    <message>
         <source>{name} does not fit this network</source>
         <translation>{name} 与该网络不符</translation>
     </message>
@@ -12215,6 +12258,10 @@
     <message>
         <source>its images are resized by a factor of {n}, which these tools do not do</source>
         <translation>其图片按 {n} 倍缩放，这些工具不支持缩放</translation>
+    </message>
+    <message>
+        <source>the inspection area moves with the part, which a line model cannot look for</source>
+        <translation>检测区域随零件移动，而独立模型不能寻找零件</translation>
     </message>
     <message>
         <source>images of different folders have inspection areas of their own, and a line model has one</source>
@@ -13017,10 +13064,6 @@
         <translation>掩膜中有类别列表未说明的值：{ids}，最多涉及 {n} 个掩膜。</translation>
     </message>
     <message>
-        <source>its image has masks in other folders as well; answer the question about it (--pair: {options})</source>
-        <translation>其图像在其他文件夹中也有掩膜；请回答相关问题（--pair：{options}）</translation>
-    </message>
-    <message>
         <source>The folders of masks belong to the folders of images in their order.</source>
         <translation>掩膜文件夹按顺序对应图像文件夹。</translation>
     </message>
@@ -13205,8 +13248,20 @@
         <translation>图片上有缺陷，但模型没有检出任何缺陷。请延长训练或标注更多缺陷。指标没有意义。</translation>
     </message>
     <message>
+        <source>Intervals are 95% CI with the part as the unit; none is stated below {n} parts, or {n} parts with such a label (“no CI”).</source>
+        <translation>区间为以零件为单位的 95% 置信区间；少于 {n} 个零件，或有此标注的零件少于 {n} 个时，不给出区间（“无置信区间”）。</translation>
+    </message>
+    <message>
+        <source>Measured with this export on {n} validation {n:image, which was|images, which were} not used for training. The weights and the temperature were chosen on {n:it|them}, so the metrics are slightly optimistic.</source>
+        <translation>用此导出在 {n} 张未用于训练的验证图片上测得。权重和温度是在这些图片上选定的，因此指标略偏乐观。</translation>
+    </message>
+    <message>
         <source>The metrics of verdicts with fewer than {n} images or {m} parts are not reliable: {names}.</source>
         <translation>图片少于 {n} 张或零件少于 {m} 个的判定，其指标不可靠：{names}。</translation>
+    </message>
+    <message>
+        <source>The area moves with the part, by up to {n} px and {angle}° from a reference image. An image in which the part is not found is {name}.</source>
+        <translation>区域随零件移动，相对参考图片不超过 {n} px 和 {angle}°。找不到零件的图片为 {name}。</translation>
     </message>
     <message>
         <source>Zones that the verdict rule can name, in {where}: {names}. A region is in a zone if one of its pixels is.</source>
@@ -13295,10 +13350,6 @@
     <message>
         <source>{n} labeled {n:image that adjoins|images that adjoin} validation/test images in {n:its|their} series {n:is|are} left out of the training, because neighbors often show the same part.</source>
         <translation>{n} 张已标注图片在编号序列中与验证/测试图片相邻，未用于训练，因为相邻图片往往属于同一零件。</translation>
-    </message>
-    <message>
-        <source>Measured on {n} {split} {n:image|images} of {m} {m:part|parts}, with the current labels.</source>
-        <translation>在 {m} 个零件的 {n} 张{split}图片上按当前标注测得。</translation>
     </message>
     <message>
         <source>More than half of all pixels are predicted as defects, so the recall is not meaningful. Raise the threshold or train longer.</source>
@@ -13515,14 +13566,6 @@
     <message>
         <source>{name}: {text}</source>
         <translation>{name}：{text}</translation>
-    </message>
-    <message>
-        <source>Intervals are 95% CI with the part as the unit; none is stated below {n} parts, or {n} parts with such a label (“no CI”).</source>
-        <translation>区间为以零件为单位的 95% 置信区间；少于 {n} 个零件，或有此标注的零件少于 {n} 个时，不给出区间（“无置信区间”）。</translation>
-    </message>
-    <message>
-        <source>Measured with this export on {n} validation {n:image, which was|images, which were} not used for training. The weights and the temperature were chosen on {n:it|them}, so the metrics are slightly optimistic.</source>
-        <translation>用此导出在 {n} 张未用于训练的验证图片上测得。权重和温度是在这些图片上选定的，因此指标略偏乐观。</translation>
     </message>
     <message>
         <source>Many defects are detected, but with a wrong class. The recall of any defect says nothing about the class: see the recall with the right class.</source>
@@ -14421,20 +14464,12 @@
         <translation>权重和阈值是在验证图片上选定的，因此指标略偏乐观。</translation>
     </message>
     <message>
-        <source>Only {n} {n:image was|images were} evaluated. The metrics are rough; where there are intervals, rely on these.</source>
-        <translation>只评估了 {n} 张图片，指标较粗略；给出区间时，请以区间为准。</translation>
-    </message>
-    <message>
         <source>{n} on {m} {m:image|images}</source>
         <translation>{m} 张图片上 {n} 处</translation>
     </message>
     <message>
         <source>This operating point was set for the evaluation and is not stored with the run.</source>
         <translation>此工作点仅为本次评估设定，未保存到训练记录。</translation>
-    </message>
-    <message>
-        <source>Measured with this export on {n} labeled {n:image|images}.</source>
-        <translation>用此模型包在 {n} 张已标注的图片上测得。</translation>
     </message>
     <message>
         <source>scores</source>
@@ -14471,6 +14506,18 @@
     <message>
         <source>mask {id}</source>
         <translation>掩膜 {id}</translation>
+    </message>
+    <message>
+        <source>it may belong to several images; answer the question about it</source>
+        <translation>它可能属于多张图像；请先回答相关问题</translation>
+    </message>
+    <message>
+        <source>it is a mask by its name or by its content only; answer the question about it</source>
+        <translation>仅从名称或仅从内容看它是掩膜；请先回答相关问题</translation>
+    </message>
+    <message>
+        <source>its image has masks in other folders as well; answer the question about it</source>
+        <translation>其图像在其他文件夹中也有掩膜；请先回答相关问题</translation>
     </message>
     <message>
         <source>Only a part of {where} is inspected ({n} {n:polygon|polygons}, {share} of the image): outside of it, everything is background, and labels count neither in training nor in metrics.</source>
@@ -15393,20 +15440,20 @@
         <translation>该掩膜是黑白的，而其他掩膜用数值表示类别，因此无法确定它的类别</translation>
     </message>
     <message>
-        <source>it may belong to several images; answer the question about it (--pair: {options})</source>
-        <translation>它可能属于多张图像；请先回答相关问题（--pair：{options}）</translation>
-    </message>
-    <message>
-        <source>it is a mask by its name or by its content only; answer the question about it (--pair: {options})</source>
-        <translation>仅从名称或仅从内容看它是掩膜；请先回答相关问题（--pair：{options}）</translation>
-    </message>
-    <message>
         <source>The model predicts the most likely of {names}. A temperature of {n} was fitted to its probabilities on the validation images.</source>
         <translation>模型预测 {names} 中最可能的一个。其概率的温度 {n} 在验证图片上拟合。</translation>
     </message>
     <message>
         <source>An image is {bad} if its anomaly score, the area of its regions weighted by the probability, is above {n} px²; otherwise it is {good}.</source>
         <translation>如果图片的异常分数（其区域按概率加权的面积）高于 {n} px²，则判定为 {bad}；否则判定为 {good}。</translation>
+    </message>
+    <message>
+        <source>Measured on {n} {split} {n:image|images} of {m} {m:part|parts}, with the current labels.</source>
+        <translation>在 {m} 个零件的 {n} 张{split}图片上按当前标注测得。</translation>
+    </message>
+    <message>
+        <source>Only {n} {n:image was|images were} evaluated. The metrics are rough; where there are intervals, rely on these.</source>
+        <translation>只评估了 {n} 张图片，指标较粗略；给出区间时，请以区间为准。</translation>
     </message>
     <message>
         <source>this is not an image file that can be read</source>

@@ -106,7 +106,8 @@ JSON_KEYS: dict[str, dict[str, dict[str, str]]] = {
     "area": {
         "": {
             "areas": 'list of {folder: "" for all images without an own area, width, height, polygons: list of '
-            "{points, excluded, zone}}, in pixels",
+            "{points, excluded, zone}, in pixels, reference: null, or {image, most_shift, most_angle} if it moves}",
+            "not_found": "files of labeled images in which the part was not found",
             "outside": "with --set or --clear: number of labeled defects that lie outside",
             "cut": "of those that lie partly outside",
             "pictures": "keys of the images that show them",

@@ -6,13 +6,15 @@ Zones are polygons with a name that only mark a part of the image, for the sente
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field, fields, replace
 from functools import lru_cache
 from typing import Any
 
 import numpy as np
 
 from .io.opencv import cv2
+from .io.tiff_regions import ImageArray
+from .part_position import PartReference, Placement, find_part
 
 _FINE = 4  # bits of a pixel in which corners are drawn
 _MOST_SIDE = 1_000_000  # pixels
@@ -57,6 +59,7 @@ class InspectionArea:
     polygons: drawn in their order; the area starts empty, or whole if its first polygon is excluded. An area of zones
         alone is whole.
     folder: of the images, as their names begin, such as "lot1" or "@camera"; "" for all images without an own area.
+    reference: image in which the area was drawn, if it moves with the part; None: it has the same place in all images.
 
     Raises ValueError with the problem, as a part of a sentence.
     """
@@ -65,6 +68,7 @@ class InspectionArea:
     height: int
     polygons: tuple[AreaPolygon, ...]
     folder: str = ""
+    reference: PartReference | None = None
 
     def __post_init__(self) -> None:
         for side in (self.width, self.height):
@@ -87,7 +91,25 @@ class InspectionArea:
             unknown = sorted({name for entry in entries for name in entry} - known)
             _require(not unknown, f"it has entries that are not known: {', '.join(map(str, unknown))}")
         _require({"width", "height"} <= content.keys(), "an inspection area needs width and height")
-        return cls(**{**content, "polygons": tuple(AreaPolygon(**entry) for entry in polygons)})
+        read: dict[str, Any] = {**content, "polygons": tuple(AreaPolygon(**entry) for entry in polygons)}
+        if content.get("reference") is not None:
+            read["reference"] = PartReference.from_json(content["reference"])
+        return cls(**read)
+
+    def find(self, image: ImageArray) -> Placement | None:
+        """Return where the part is in an image (H, W) or (H, W, 3); None if the area does not move."""
+        if self.reference is None:
+            return None
+        points = np.array([point for polygon in self.inspected if not polygon.excluded for point in polygon.points])
+        whole = not len(points) or self.inspected[0].excluded
+        corners = (0.0, 0.0, float(self.width), float(self.height))
+        left, top, right, bottom = corners if whole else map(float, (*points.min(axis=0), *points.max(axis=0)))
+        return find_part(self.reference, (self.width, self.height), (left, top, right, bottom), image)
+
+    def moved(self, placement: Placement) -> InspectionArea:
+        """Return the area where the part is; it does not move any more."""
+        polygons = tuple(replace(each, points=placement.moved(each.points)) for each in self.polygons)
+        return replace(self, polygons=polygons, reference=None)
 
     @property
     def inspected(self) -> tuple[AreaPolygon, ...]:
@@ -157,6 +179,18 @@ def area_of(areas: Sequence[InspectionArea], name: str) -> InspectionArea | None
     plain = name.lstrip("@")
     fitting = [area for area in areas if not area.folder or plain.startswith(area.folder.lstrip("@") + "/")]
     return max(fitting, key=lambda area: len(area.folder), default=None)
+
+
+def placed_area(
+    areas: Sequence[InspectionArea], name: str, image: ImageArray
+) -> tuple[InspectionArea | None, Placement | None]:
+    """Return the area of an image, where the part is, and how it has moved; None if the area does not move.
+
+    If the part was not found, the area is where it is in the reference image. name: as of `area_of`.
+    """
+    area = area_of(areas, name)
+    placement = None if area is None else area.find(image)
+    return area if area is None or placement is None else area.moved(placement), placement
 
 
 def common_zones(areas: Sequence[InspectionArea]) -> tuple[str, ...]:

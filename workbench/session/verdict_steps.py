@@ -8,21 +8,23 @@ from dataclasses import replace
 from functools import partial
 from typing import Any, Literal
 
+import numpy as np
 from PySide6.QtCore import QObject, Signal
 
 from workbench.core.images.image_files import image_size
-from workbench.core.problems import Problem
+from workbench.core.problems import AreaUnusable, Problem
 from workbench.core.project import annotation
 from workbench.core.project.annotation import Note, Split, Status
 from workbench.core.project.project import Project
 from workbench.inference.inspection_area import AreaPolygon, InspectionArea, area_of
+from workbench.inference.part_position import Placement
 from workbench.session.autosave import Autosave
 from workbench.session.class_list import ClassList
 from workbench.session.editor import Editor
 from workbench.session.image_list import ImageList
 from workbench.session.journal import NoteChange
 from workbench.session.open_image import ImageNotes
-from workbench.session.tasks import TaskRunner
+from workbench.session.tasks import Task, TaskRunner, ignore_failure
 from workbench.session.undo import UndoCommand, UndoStack
 
 Values = dict[str, str | None]
@@ -190,7 +192,7 @@ class VerdictSteps(QObject):
         changes = []
         for key, value in values.items():
             row, done = self._image_list.row(key), field == "status" and value == "done"
-            change = {field: {"from": before.get(key), "to": value}}
+            change: dict[str, dict[str, Any]] = {field: {"from": before.get(key), "to": value}}
             size = (row.width, row.height) if done and row.width else None
             changes.append(NoteChange(key, change, _history_entry(field, value), size, new_mask=done))
         record = self._autosave.record_note_changes(changes)
@@ -325,15 +327,48 @@ class AreaSteps(QObject):
         """Return the area of an image, None if it is inspected as a whole."""
         return None if key is None else area_of(self.areas, key)
 
-    def add(self, key: str, size: tuple[int, int], polygon: AreaPolygon, *, folder_only: bool) -> None:
+    def add(self, key: str, image: np.ndarray, polygon: AreaPolygon, *, folder_only: bool) -> None:
         """Add a polygon to the area of an image, or of all images of its folder; `changed` or `left_out` follows.
 
-        size: width and height of the image, in whose pixels the polygon is.
+        image: (H, W) or (H, W, 3), in whose pixels the polygon is. In an area that moves, it is drawn around the part.
         """
+        size = image.shape[1], image.shape[0]
         folder = key.rpartition("/")[0] if folder_only else ""
         area = next((area for area in self.areas if area.folder == folder), None)
+        placement = None if area is None else area.find(image)
+        if area is not None and placement is not None:
+            if placement.why:
+                self.problem_met.emit(AreaUnusable(path=key, why=placement.why))
+                return
+            own = scaled(InspectionArea(*size, (polygon,)), (area.width, area.height))[0]
+            drawn = replace(own, points=placement.moved_back(own.points))
+            self._propose(replace(area, polygons=(*area.polygons, drawn)), folder)
+            return
         polygons = () if area is None else tuple(scaled(area, size))
         self._propose(InspectionArea(*size, (*polygons, polygon), folder), folder)
+
+    def follow(self, key: str, on: bool) -> None:
+        """Let the area of an image move with the part, from its place in this image, or have a fixed place again."""
+        from workbench.core.runs.inspection_areas import follow, reference_of
+
+        area, project = self.of(key), self._project
+        if area is None or project is None:
+            return
+        path = project.image_path(key)
+
+        def work(_: Task) -> InspectionArea:
+            return follow(area, reference_of(path) if on else None, path)
+
+        def on_done(moving: InspectionArea) -> None:
+            self._propose(moving, moving.folder)
+
+        self._tasks.submit(work, on_done, self.problem_met.emit, key="follow")
+
+    def find(self, key: str, image: np.ndarray, on_done: Callable[[Placement | None], None]) -> None:
+        """Find the part in an image, in a thread."""
+        area = self.of(key)
+        if area is not None:
+            self._tasks.submit(lambda _: area.find(image), on_done, ignore_failure, key="find")
 
     def remove(self, key: str) -> None:
         """Remove the area of an image, and with it that of the other images that have it."""
@@ -355,7 +390,7 @@ class AreaSteps(QObject):
             return
 
         def on_done(found) -> None:
-            if found.images and area is not None:
+            if found.problem is not None and area is not None:
                 self.left_out.emit(found, areas)
             else:
                 self.use(areas)

@@ -15,10 +15,12 @@ import pytest
 from tests.cli.serving.conftest import png
 from tests.inference.batch.exported_runs import run
 from tests.inference.conftest import spotted
+from tests.inference.shifted_parts import CORNERS, HEIGHT, WIDTH, part, view
 from workbench.core import resources
 from workbench.inference.inspection_area import AreaPolygon, InspectionArea
 from workbench.inference.io.image_io import write_png
 from workbench.inference.model_settings import load_settings, save_settings
+from workbench.inference.part_position import PartReference
 from workbench.inference.predictor import Predictor
 from workbench.inference.region_table import ANY_CLASS, RegionLimit
 from workbench.inference.verdict_rule import VerdictRule
@@ -192,3 +194,36 @@ def test_verdicts_are_equal_everywhere(gray_export, served, programs, tmp_path, 
     for command in programs:
         found = subprocess.run([*command, folder, str(len(images))], capture_output=True, encoding="utf-8", timeout=60)
         assert dict(zip(images, found.stdout.splitlines(), strict=True)) == expected, (command, found.stderr)
+
+
+def test_an_area_that_moves_gives_equal_verdicts_and_a_lost_part_is_unsure(gray_export, served, tmp_path):
+    from workbench.training.export.line_graph import LineModelRefused, line_model
+
+    zone = AreaPolygon(((150, 120), (250, 120), (250, 200), (150, 200)), zone="A")
+    reference = PartReference.of(view(part(3)))
+    area = InspectionArea(WIDTH, HEIGHT, (AreaPolygon(CORNERS), zone), reference=reference)
+    rule = VerdictRule("region", limits=(RegionLimit(3, area=30, zone="A"),))
+    settings = replace(load_settings(gray_export / "model.json"), areas=(area,), verdict_rule=rule)
+    save_settings(settings, gray_export / "model.json")
+    images, expected = {}, {}
+    for number, (x, y, verdict) in enumerate([(190, 150, "NG"), (265, 150, "OK"), (60, 150, "OK")] * 3):
+        canvas, generator = part(3), np.random.default_rng(number)
+        canvas[200 + y : 212 + y, 200 + x : 212 + x] = 5
+        name, shift = f"{number}", generator.uniform(-30, 30, 2)
+        images[name], expected[name] = view(canvas, *shift, generator.uniform(-8, 8), seed=number), verdict
+    images["flat"], expected["flat"] = np.full((HEIGHT, WIDTH), 120, np.uint8), "unsure"
+    predictor = Predictor.open(gray_export)
+    found = {name: predictor.predict(image) for name, image in images.items()}
+    assert {name: prediction.verdict for name, prediction in found.items()} == expected
+    assert all(bool(prediction.placement.why) == (name == "flat") for name, prediction in found.items())
+    for name, image in images.items():
+        write_png(tmp_path / "in" / f"{name}.png", image)
+    done = run(gray_export, tmp_path / "in", "--out", tmp_path / "out", "--json", "--skip-self-test")
+    entries = {Path(entry["path"]).stem: entry for entry in json.loads(done.stdout)["pictures"]}
+    assert {name: entry["verdict"] for name, entry in entries.items()} == expected, done.stderr
+    assert entries["flat"]["placement"]["why"] == "the image shows no structure"
+    server = served(gray_export)
+    assert {name: server.predict(png(image)).json()["verdict"] for name, image in images.items()} == expected
+    assert server.predict(png(images["1"])).json()["placement"] == found["1"].placement.to_json()
+    with pytest.raises(LineModelRefused, match="moves with the part"):
+        line_model(settings, onnx.load(gray_export / "network.onnx"), (HEIGHT, WIDTH))

@@ -210,6 +210,9 @@ def _areas(settings: ModelSettings) -> Iterator[Block]:
         where = Message("card.area_of_folder", name=area.folder) if area.folder else Message("card.area_of_images")
         if count:
             yield Paragraph(Message("card.inspection_area", where=where, n=count, share=share))
+        if (reference := area.reference) is not None:
+            most, angle = f"{reference.most_shift * max(area.width, area.height):.0f}", f"{reference.most_angle:g}"
+            yield Paragraph(Message("card.moving_area", n=most, angle=angle, name=UNSURE))
         if area.zones:
             yield Paragraph(Message("card.zones", where=where, names=join("list.comma", area.zones)))
 

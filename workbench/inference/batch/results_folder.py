@@ -90,7 +90,8 @@ class ResultTable:
 
 def result_tables(settings: ModelSettings) -> list[ResultTable]:
     """Return the tables for a model: regions of a segmentation, verdicts of a classification or by a rule."""
-    checked = () if settings.input is None else ("input",)
+    moves = any(area.reference is not None for area in settings.areas)
+    checked = ("input",) if settings.input is not None or moves else ()
     if settings.task == "classification":
         names = settings.verdicts
         columns = ("picture", "verdict", *names, *checked)

@@ -101,6 +101,8 @@ def _inside(settings: ModelSettings, shape: tuple[int, int]) -> np.ndarray | Non
     """Return the pixels that are inspected, bool (H, W), None for all. Raises LineModelRefused."""
     if any(area.folder for area in settings.areas):
         raise LineModelRefused(Message("line.areas_of_folders"))
+    if any(area.reference is not None for area in settings.areas):
+        raise LineModelRefused(Message("line.moving_area"))
     return settings.areas[0].inside(shape) if settings.areas else None
 
 

@@ -215,6 +215,7 @@ class CommandContext:
             session.current.failed,
             session.history_changed,
             session.note_changed,
+            session.areas.changed,
             session.classes.changed,
             session.classes.chosen,
             self.canvas.tool_changed,

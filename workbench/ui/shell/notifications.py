@@ -333,9 +333,9 @@ class Notifications(QObject):
             self._messages.withdraw("step")
 
     def _area_leaves_defects(self, found: LeftOut, areas: Areas) -> None:
-        """Ask before an inspection area is used that leaves labeled defects outside."""
-        counts = {"n": found.outside, "m": found.cut, "images": len(found.images)}
-        text = problem_text(problems.AreaLeavesDefects(**counts))[0]
+        """Ask before an inspection area is used that leaves labeled defects outside, or whose part is not found."""
+        assert found.problem is not None
+        text = problem_text(found.problem)[0]
         advice = self.tr("The area is not used yet. With it, these labels count neither in training nor in metrics.")
         button = {"button": self.tr("Use it"), "callback": lambda: self._session.areas.use(areas)}
         self._messages.show_message("warning", text, advice, topic="area", **button)

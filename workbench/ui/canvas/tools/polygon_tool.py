@@ -8,11 +8,13 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 
 from PySide6.QtCore import QObject, QPointF, Qt
 from PySide6.QtGui import QBrush, QColor, QPainter, QPainterPath, QPen, QPolygonF, QTransform
 
 from workbench.core.geometry.selection import Point, Selection, outline_of, with_outline
+from workbench.inference.part_position import Placement
 from workbench.session.session import Session
 from workbench.session.undo import UndoCommand
 from workbench.session.verdict_steps import scaled
@@ -353,6 +355,7 @@ class PolygonTool(CornerTool):
 
 _LINE, _BESIDE, _OUTSIDE = QColor(255, 255, 255, 150), QColor(0, 0, 0, 110), QColor(0, 0, 0, 70)
 _COLOR, _ZONE = QColor("#56b4e9"), QColor("#f0e442")  # of a polygon that is being drawn, of zones
+_LOST = QColor("#ff9d5c")  # of the reason why the area could not move with the part
 
 
 class InspectionTool(PolygonTool):
@@ -385,8 +388,29 @@ class AreaOutline(QObject, Interactor):
     def __init__(self, session: Session, view: ViewState, renderer: SceneRenderer, parent: QObject) -> None:
         super().__init__(parent)
         self._session, self._view = session, view
+        self._renderer = renderer
         self._drawn: tuple[object, dict[str, QPainterPath]] | None = None
-        session.areas.changed.connect(renderer.update_scene)
+        self._found: tuple[object, Placement] | None = None  # key and area, and where the part is
+        session.areas.changed.connect(self._find)
+        session.current.opened.connect(self._find)
+
+    @property
+    def placement(self) -> Placement | None:
+        """Place of the part in the open image; None if the area does not move, or the part is still looked for."""
+        key = self._session.key
+        return self._found[1] if self._found and self._found[0] == (key, self._session.areas.of(key)) else None
+
+    def _find(self, *_: object) -> None:
+        self._renderer.update_scene()
+        key, image = self._session.key, self._session.image
+        area = self._session.areas.of(key)
+        if key is not None and image is not None and area is not None and area.reference is not None:
+            self._session.areas.find(key, image, partial(self._part_found, (key, area)))
+
+    def _part_found(self, of: object, placement: Placement | None) -> None:
+        if placement is not None:
+            self._found = of, placement
+            self._renderer.update_scene()
 
     @property
     def showing(self) -> bool:
@@ -404,6 +428,8 @@ class AreaOutline(QObject, Interactor):
         if area is None or image is None:
             return {}
         height, width = image.shape[:2]
+        if self.placement is not None:
+            area = area.moved(self.placement)
         if self._drawn is None or self._drawn[0] != (area, width, height):
             whole = QPainterPath()
             whole.addRect(0, 0, width, height)
@@ -434,6 +460,10 @@ class AreaOutline(QObject, Interactor):
         for color, width in ((_BESIDE, 3.0), (_LINE, 1.2)):
             painter.setPen(QPen(color, width))
             painter.drawPath(shape)
+        placement = self.placement
+        if placement is not None and placement.why:
+            text = self.tr("The part was not found: {why}").format(why=placement.why)
+            _draw_text(painter, first + QPointF(8, painter.fontMetrics().height()), text, _LOST)
         for name, path in paths.items():
             if name:
                 _draw_zone(painter, place.map(path), name)
@@ -444,6 +474,10 @@ def _draw_zone(painter: QPainter, shape: QPainterPath, name: str) -> None:
         painter.setPen(QPen(color, width, style))
         painter.drawPath(shape)
     corner = shape.boundingRect().topLeft() + QPointF(4, painter.fontMetrics().ascent() + 3)
-    for color, shift in ((DARK, QPointF(1, 1)), (_ZONE, QPointF())):
-        painter.setPen(color)
-        painter.drawText(corner + shift, name)
+    _draw_text(painter, corner, name, _ZONE)
+
+
+def _draw_text(painter: QPainter, corner: QPointF, text: str, color: QColor) -> None:
+    for pen, shift in ((DARK, QPointF(1, 1)), (color, QPointF())):
+        painter.setPen(pen)
+        painter.drawText(corner + shift, text)

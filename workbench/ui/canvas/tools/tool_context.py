@@ -82,8 +82,7 @@ class ToolContext(ImageContext):
         key, image = self._session.key, self._session.image
         if key is not None and image is not None:
             polygon = AreaPolygon(tuple((float(x), float(y)) for x, y in points), excluded, self.options.zone)
-            size = image.shape[1], image.shape[0]
-            self._session.areas.add(key, size, polygon, folder_only=self.options.on("folder_only"))
+            self._session.areas.add(key, image, polygon, folder_only=self.options.on("folder_only"))
 
     # --- painting --------------------------------------------------------------------------------
 
