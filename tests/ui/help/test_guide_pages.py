@@ -220,7 +220,7 @@ def test_images_of_the_guide_are_shown_and_small():
 
 
 @pytest.mark.parametrize("page", ["first-project.md", "tour.md", "evaluation.md", "production.md"])
-def test_each_section_of_the_pages_of_a_first_visit_has_a_picture(page):
+def test_each_section_of_the_pages_of_a_first_visit_shows_an_image(page):
     for language in READMES:
         sections = without_code((GUIDE / language / page).read_text("utf-8")).split("\n## ")[1:]
         assert [section.partition("\n")[0] for section in sections if ".webp)" not in section] == []

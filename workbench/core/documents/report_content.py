@@ -84,8 +84,8 @@ def gauge_sections(run: Run, settings: ModelSettings) -> list[Section]:
 
 def scope_text(study: GaugeStudy) -> str:
     """Return what was studied and where intervals are stated, as sentences."""
-    lead = Message("gauge.lead", n=study.images, m=len(study.by_part), when=study.when)
-    return join("list.sentences", [lead, Message("card.intervals", n=MIN_PARTS)])
+    studied = Message("gauge.lead", n=study.images, m=len(study.by_part), when=study.when)
+    return join("list.sentences", [studied, Message("card.intervals", n=MIN_PARTS)])
 
 
 def head() -> list[str]:
