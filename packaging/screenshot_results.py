@@ -176,7 +176,13 @@ def server_page(stage: Stage) -> None:
 
 
 def model_card(stage: Stage) -> None:
-    _page(stage, str(_folder(stage) / _export(stage) / "card.html"), "960x760")
+    """Card of an export in the language of the window."""
+    folder, language = _folder(stage), stage.services.preferences.language
+    out = folder / f"card-{language}"
+    options = ("--model", "unet", "--formats", "onnx", "--seconds", "1", "--language", language, "--out", out.name)
+    if not out.exists():
+        _command(folder, "workbench", "export", "my-project", *options)
+    _page(stage, str(out / "card.html"), "960x760")
 
 
 # --- dialogs --------------------------------------------------------------------------------------
