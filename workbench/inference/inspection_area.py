@@ -91,10 +91,10 @@ class InspectionArea:
             unknown = sorted({name for entry in entries for name in entry} - known)
             _require(not unknown, f"it has entries that are not known: {', '.join(map(str, unknown))}")
         _require({"width", "height"} <= content.keys(), "an inspection area needs width and height")
-        read = content.get("reference")
-        reference = None if read is None else PartReference.from_json(read)
-        polygons = tuple(AreaPolygon(**entry) for entry in polygons)
-        return cls(**{**content, "polygons": polygons, "reference": reference})
+        read: dict[str, Any] = {**content, "polygons": tuple(AreaPolygon(**entry) for entry in polygons)}
+        if content.get("reference") is not None:
+            read["reference"] = PartReference.from_json(content["reference"])
+        return cls(**read)
 
     def find(self, image: ImageArray) -> Placement | None:
         """Return where the part is in an image (H, W) or (H, W, 3); None if the area does not move."""
@@ -103,8 +103,8 @@ class InspectionArea:
         points = np.array([point for polygon in self.inspected if not polygon.excluded for point in polygon.points])
         whole = not len(points) or self.inspected[0].excluded
         corners = (0.0, 0.0, float(self.width), float(self.height))
-        box = corners if whole else tuple(map(float, (*points.min(axis=0), *points.max(axis=0))))
-        return find_part(self.reference, (self.width, self.height), box, image)
+        left, top, right, bottom = corners if whole else map(float, (*points.min(axis=0), *points.max(axis=0)))
+        return find_part(self.reference, (self.width, self.height), (left, top, right, bottom), image)
 
     def moved(self, placement: Placement) -> InspectionArea:
         """Return the area where the part is; it does not move any more."""

@@ -395,8 +395,9 @@ def settings_from_json(content: Any) -> ModelSettings:
     classes = tuple(_class_from_json(entry) for entry in classes)
     areas = content.get("areas", [])
     require(isinstance(areas, list), "areas must be a list")
+    read |= {"classes": classes, "engines": engines}
     read["areas"] = tuple(_part_from_json("areas", InspectionArea, entry) for entry in areas)
-    return ModelSettings(**{**content, "classes": classes, "engines": engines, **read})
+    return ModelSettings(**{**content, **read})
 
 
 def _part_from_json(name: str, kind: Any, content: Any) -> Any:

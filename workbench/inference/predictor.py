@@ -280,8 +280,7 @@ class Predictor:
             verdict = self.settings.verdicts[best] if given else UNSURE
             heat = activation_map(image, self.settings, self.engine, best) if keep_heat else None
             took = _milliseconds_since(started)
-            shown = {"heat": heat, "input": found, "placement": placement}
-            return Prediction(None, None, [], verdict, probabilities, took, **shown)
+            return Prediction(None, None, [], verdict, probabilities, took, heat=heat, input=found, placement=placement)
         height, width = image.shape[:2]
         mask = np.empty((height, width), np.uint8)
         scores = np.empty((height, width), np.uint8)

@@ -90,7 +90,8 @@ class VerdictRule:
         require(not unknown, f"it has entries that are not known: {', '.join(map(str, unknown))}")
         limits = content.get("limits", [])
         require(isinstance(limits, list | tuple), "limits must be a list")
-        return cls(**{**content, "limits": tuple(map(RegionLimit.from_json, limits))})
+        read: dict[str, Any] = {**content, "limits": tuple(map(RegionLimit.from_json, limits))}
+        return cls(**read)
 
     def to_json(self) -> dict[str, Any]:
         """Return the JSON object of `from_json`."""

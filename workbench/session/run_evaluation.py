@@ -319,7 +319,7 @@ class RunEvaluation(QObject):
             return None
         from workbench.core.evaluation.split_evaluation import MaskEvaluation
 
-        rule = self.verdicts.chosen and self.verdicts.chosen.rule
+        rule = self.verdicts.chosen.rule if self.verdicts.chosen is not None else None
         results = self.pass_result, self.result, self.sweep, tuple(self.leaks), rule
         return MaskEvaluation(self.run, self._data, self.split, self.settings, self.chosen, *results)
 

@@ -192,7 +192,7 @@ class VerdictSteps(QObject):
         changes = []
         for key, value in values.items():
             row, done = self._image_list.row(key), field == "status" and value == "done"
-            change = {field: {"from": before.get(key), "to": value}}
+            change: dict[str, dict[str, Any]] = {field: {"from": before.get(key), "to": value}}
             size = (row.width, row.height) if done and row.width else None
             changes.append(NoteChange(key, change, _history_entry(field, value), size, new_mask=done))
         record = self._autosave.record_note_changes(changes)

@@ -89,7 +89,7 @@ def choose_rule(
             for limit in ([value] if isinstance(value, Mapping) else value)
         ]
         each = tuple(RegionLimit((ids | {ANY_NAME: ANY_CLASS})[name], **limit) for name, limit in listed)
-        choice = RuleChoice(by, value, each, *names)  # pyright: ignore[reportArgumentType]
+        choice = RuleChoice(by, value, each, *names)  # ty: ignore[invalid-argument-type]
     except (ValueError, KeyError, TypeError) as error:
         raise BadSettings(key="rule", value=by, why=str(error)) from error
     rule = verdict_rules.choose_rule(choice, images)

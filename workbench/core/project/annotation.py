@@ -154,11 +154,11 @@ def load_note(project: Project, key: str, saves: label_transaction.SaveRecords |
         note = Note.model_validate_json(data.removeprefix(codecs.BOM_UTF8))  # written by an editor
         stored_format, invalid = note.format, None
     except ValueError as error:  # JSON errors, encoding errors and pydantic's ValidationError
-        stored_format, invalid = _format_of(data), error
+        note, stored_format, invalid = None, _format_of(data), error
     if stored_format > NOTE_FORMAT:
         why = Message("file.newer_format", found=stored_format)
         raise problems.NoteTooNew(path=str(path), why=why, found=stored_format, known=NOTE_FORMAT) from invalid
-    if invalid is not None:
+    if note is None:
         raise problems.NoteBroken(path=str(path), why=str(invalid).splitlines()[0]) from invalid
     return note
 

@@ -125,7 +125,9 @@ class LabelReading:
         report, batch = self.report, self.batch
         for refusal in batch.refused:
             self._account.refuse(refusal)
-        steps = [partial(self._read_entries, image, entries, consume) for image, entries in self._entries_by_image()]
+        steps: list[partial] = [
+            partial(self._read_entries, image, entries, consume) for image, entries in self._entries_by_image()
+        ]
         steps += [partial(self._add_image, path, key, consume) for path, key in batch.unlabeled]
         for done, step in enumerate(steps, 1):
             if stopped():
@@ -386,7 +388,7 @@ def import_labels(
     first. Raises FolderMissing, UnknownFormat, NothingToImport, CannotWrite, ProjectReadOnly.
     """
     if request is None:
-        request = ImportRequest(**({"conflicts": "replace"} if overwrite else {}), **choices)
+        request = ImportRequest(conflicts="replace", **choices) if overwrite else ImportRequest(**choices)
     project.need_write(Message("what.import"))
     remove_leftovers(project.root)
     recover(project)

@@ -59,8 +59,10 @@ class Labeler:
             raise UnknownModel(path=name)
         self._label: Callable[[np.ndarray], Mapping[str, np.ndarray]] = found
         own = tuple(ClassSettings(info.id, info.name, info.color) for info in classes)
-        limits = {"thresholds": (0.5,) * len(own), "min_area": (0,) * len(own)}
-        self.settings = ModelSettings(task="segmentation", name=name, classes=own, areas=tuple(areas), **limits)
+        thresholds, sizes = (0.5,) * len(own), (0,) * len(own)
+        self.settings = ModelSettings(
+            task="segmentation", name=name, classes=own, areas=tuple(areas), thresholds=thresholds, min_area=sizes
+        )
 
     def predict(
         self, image: np.ndarray, *, name: str = "", cancelled: Callable[[], bool] = lambda: False
