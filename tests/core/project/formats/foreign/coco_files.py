@@ -20,6 +20,7 @@ from tests.core.project.formats.foreign.scene import (
     flat,
     image_entry,
     photo,
+    photos,
     rle_counts,
     rle_str,
     save,
@@ -30,8 +31,7 @@ from tests.core.project.formats.foreign.scene import (
 
 @case
 def coco_rle_crowd(folder):
-    for n in "abc":
-        photo(folder / "images" / f"{n}.jpg")
+    photos(folder / "images", "abc", ".jpg")
     write_json(
         folder / "annotations" / "instances_default.json",
         coco(
@@ -49,8 +49,7 @@ def coco_rle_crowd(folder):
 
 @case
 def coco_subfolders_windows(folder):
-    for n in ("l1/x.jpg", "l2/x.jpg", "y.bmp"):
-        photo(folder / "photos" / n)
+    photos(folder / "photos", ("l1/x.jpg", "l2/x.jpg", "y.bmp"))
     write_json(
         folder / "result.json",
         coco(
@@ -73,8 +72,7 @@ def coco_subfolders_windows(folder):
 
 @case
 def coco_flat_segmentation(folder):
-    photo(folder / "a.png")
-    photo(folder / "b.png")
+    photos(folder, "ab", ".png")
     write_json(
         folder / "x.json",
         coco(
@@ -90,8 +88,7 @@ def coco_flat_segmentation(folder):
 
 @case
 def coco_string_ids(folder):
-    photo(folder / "a.png")
-    photo(folder / "b.png")
+    photos(folder, "ab", ".png")
     write_json(
         folder / "x.json",
         coco(
@@ -181,7 +178,7 @@ def coco_panoptic(folder):
 def coco_panoptic_splits(folder):
     """Two files with a folder of segments each, beside the images of both; one segment is a crowd."""
     for split, number in (("train2017", 8405120), ("val2017", 3)):
-        photo(folder / split / "000001.jpg", number)
+        photo(folder / split / "000001.jpg")
         save(folder / "annotations" / f"panoptic_{split}" / "000001.png", segment_image((SCRATCH, number), (DENT, 9)))
         write_json(
             folder / "annotations" / f"panoptic_{split}.json",
@@ -214,8 +211,7 @@ def coco_panoptic_background(folder):
 @case
 def coco_panoptic_damaged(folder):
     """The image of segments is missing, is of another size, and holds a segment that is not listed."""
-    for name in "abcd":
-        photo(folder / "images" / f"{name}.png")
+    photos(folder / "images", "abcd", ".png")
     save(folder / "panoptic" / "b.png", segment_image((SCRATCH, 5))[:-1])
     save(folder / "panoptic" / "c.png", segment_image((SCRATCH, 5), (DENT, 6)))
     save(folder / "panoptic" / "d.png", segment_image((SCRATCH, 5)))
@@ -227,8 +223,7 @@ def coco_panoptic_damaged(folder):
 
 @case
 def coco_classification(folder):
-    photo(folder / "data" / "a.png")
-    photo(folder / "data" / "b.png")
+    photos(folder / "data", "ab", ".png")
     write_json(
         folder / "labels.json",
         {
@@ -272,7 +267,7 @@ def roboflow_coco(folder):
 @case
 def coco_same_stem_two_folders_one_file_each(folder):
     for s in ("train2017", "val2017"):
-        photo(folder / s / "000001.jpg", 3 if s[0] == "t" else 4)
+        photo(folder / s / "000001.jpg")
         write_json(
             folder / "annotations" / f"instances_{s}.json",
             coco(

@@ -18,6 +18,7 @@ from tests.core.project.formats.foreign.scene import (
     case,
     ellipse,
     photo,
+    photos,
     polygon_mask,
     write_json,
     write_text,
@@ -85,8 +86,7 @@ LABELS = {"scratch": SCRATCH, "dent": ellipse(46, 26, 6, 4)}
 
 @case
 def ls_json(folder):
-    for name in "abc":
-        photo(folder / "images" / f"{name}.jpg")
+    photos(folder / "images", "abc", ".jpg")
     turned = result("rectanglelabels", box(46, 14, "dent", 45), "3")
     choice = {"from_name": "c", "to_name": "image", "type": "choices", "value": {"choices": ["OK"]}}
     tasks = [
@@ -120,8 +120,7 @@ def ls_two_controls(folder):
 
 @case
 def ls_json_min(folder):
-    photo(folder / "a.jpg")
-    photo(folder / "b.jpg")
+    photos(folder, "ab", ".jpg")
     first = row(1, "0a1b2c3d-a.jpg", {"label": [box(40, 20, "dent") | SIZE, SCRATCH_POLYGON | SIZE]})
     first |= {"created_at": "2024", "updated_at": "2024", "lead_time": 3.1}
     write_json(folder / "x.json", [first, row(2, "0a1b2c3e-b.jpg", {"label": [BRUSH | SIZE]})])
@@ -130,8 +129,7 @@ def ls_json_min(folder):
 
 @case
 def ls_csv(folder):
-    photo(folder / "a.jpg")
-    photo(folder / "b.jpg")
+    photos(folder, "ab", ".jpg")
     o = io.StringIO()
     w = csv.writer(o)
     w.writerow("annotation_id annotator created_at id image label lead_time updated_at".split())
@@ -144,8 +142,7 @@ def ls_csv(folder):
 
 @case
 def ls_choice_min_and_csv(folder):
-    for n in "ab":
-        photo(folder / f"{n}.jpg")
+    photos(folder, "ab", ".jpg")
     choices = [("0a1b2c3d-a.jpg", "OK"), ("0a1b2c3e-b.jpg", "NG")]
     rows = [row(number, name, {"choice": choice}) for number, (name, choice) in enumerate(choices, 1)]
     write_json(folder / "x.json", rows)
@@ -154,8 +151,7 @@ def ls_choice_min_and_csv(folder):
 
 @case
 def ls_choice_csv(folder):
-    for n in "ab":
-        photo(folder / f"{n}.jpg")
+    photos(folder, "ab", ".jpg")
     write_text(
         folder / "x.csv",
         "annotation_id,annotator,choice,created_at,id,image,lead_time,updated_at\n1,1,OK,2024,1,"

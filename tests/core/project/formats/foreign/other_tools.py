@@ -17,6 +17,7 @@ from tests.core.project.formats.foreign.scene import (
     ellipse,
     flat,
     photo,
+    photos,
     rectangle,
     rle_str,
     save,
@@ -27,9 +28,8 @@ from tests.core.project.formats.foreign.scene import (
 
 @case
 def supervisely(folder):
-    photo(folder / "ds1" / "img" / "a.jpg")
-    photo(folder / "ds1" / "img" / "b.jpg")
-    photo(folder / "ds2" / "img" / "a.jpg", 5)
+    photos(folder / "ds1" / "img", "ab", ".jpg")
+    photo(folder / "ds2" / "img" / "a.jpg")
     write_json(
         folder / "meta.json",
         {
@@ -161,8 +161,7 @@ def datumaro(folder):
 
 @case
 def datumaro_ellipse_label(folder):
-    photo(folder / "images" / "default" / "a.jpg")
-    photo(folder / "images" / "default" / "b.jpg")
+    photos(folder / "images" / "default", "ab", ".jpg")
     write_json(
         folder / "annotations" / "default.json",
         {

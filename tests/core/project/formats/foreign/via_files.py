@@ -17,6 +17,7 @@ from tests.core.project.formats.foreign.scene import (
     ellipse,
     flat,
     photo,
+    photos,
     write_json,
     write_text,
 )
@@ -92,8 +93,7 @@ def via2_theta(folder):
 
 @case
 def via3(folder):
-    photo(folder / "a.jpg")
-    photo(folder / "b.jpg")
+    photos(folder, "ab", ".jpg")
     md = {
         "1_a": {"vid": "1", "flg": 0, "z": [], "xy": [7, *flat(SCRATCH_POINTS)], "av": {"1": "0"}},
         "1_b": {"vid": "1", "flg": 0, "z": [], "xy": [2, 40, 20, 12, 12], "av": {"1": "1"}},
