@@ -57,26 +57,33 @@ class Program:
 
 _LIBRARIES = ("filelock", "jinja2", "PIL.PngImagePlugin")  # that both programs import when they need them
 PROGRAMS = {
-    program.module: program
-    for program in (
-        Program(
-            "workbench.training",
-            ("paddle", "onnx", "workbench.training.training_loop", "workbench.training.train_verb", *_LIBRARIES),
+    "training": Program(
+        "workbench.training",
+        ("paddle", "onnx", "workbench.training.training_loop", "workbench.training.train_verb", *_LIBRARIES),
+    ),
+    "verbs": Program(
+        "workbench",
+        (
+            "workbench.cli.verb_runner",
+            "workbench.cli.predict",
+            "workbench.cli.serving.http_app",
+            "workbench.cli.train",
+            "workbench.cli.evaluate",
+            "workbench.core.runs.network_process",
+            "onnxruntime",
+            *_LIBRARIES,
         ),
-        Program(
-            "workbench",
-            (
-                "workbench.cli.verb_runner",
-                "workbench.cli.predict",
-                "workbench.cli.serving.http_app",
-                "workbench.cli.train",
-                "workbench.cli.evaluate",
-                "workbench.core.runs.network_process",
-                "onnxruntime",
-                *_LIBRARIES,
-            ),
+    ),
+    "networks": Program(
+        "workbench",
+        (
+            "workbench.core.runs.network_process",
+            "workbench.core.runs.launch",
+            "workbench.core.adoption.adapter_graph",
+            "onnx",
+            "onnxruntime",
         ),
-    )
+    ),
 }
 
 
@@ -142,13 +149,13 @@ class ForkedPrograms:
     """Replacement of the part of `Popen` that starts a process.
 
     enabled: False while a test needs new processes. forked: number of forked processes. environments: environment with
-    which each program is forked, by module; a program with other variables is started as a new process.
+    which each of `PROGRAMS` is forked; a program with other variables is started as a new process.
     """
 
     def __init__(self, environments: Mapping[str, Mapping[str, str]]) -> None:
         self.enabled = True
         self.forked = 0
-        self._environments = environments
+        self.environments = environments
         self._servers: dict[str, ForkServer | None] = {}
         self._lock = threading.Lock()
 
@@ -187,7 +194,7 @@ class ForkedPrograms:
         except (ConnectionError, ChildProcessError) as error:
             if isinstance(error, ChildProcessError):
                 os.kill(process.pid, signal.SIGKILL)
-            self._servers[command["module"]] = None
+            self._servers = {name: None if each is server else each for name, each in self._servers.items()}
             server.close()
             return False
         process._child_created = True  # type: ignore[attr-defined]
@@ -198,15 +205,16 @@ class ForkedPrograms:
 
     def _server(self, module: str, environment: Mapping[str, str]) -> ForkServer | None:
         """Return the running server of a program, or None if it does not suit this environment."""
-        expected = self._environments.get(module)
-        if expected is None or relevant(environment) != relevant(expected):
-            return None
-        with self._lock:
-            if module not in self._servers:
-                self._servers[module] = None
-                with contextlib.suppress(ConnectionError):
-                    self._servers[module] = ForkServer(PROGRAMS[module], expected)
-            return self._servers[module]
+        variables = relevant(environment)
+        for name, expected in self.environments.items():
+            if PROGRAMS[name].module == module and variables == relevant(expected):
+                with self._lock:
+                    if name not in self._servers:
+                        self._servers[name] = None
+                        with contextlib.suppress(ConnectionError):
+                            self._servers[name] = ForkServer(PROGRAMS[name], expected)
+                    return self._servers[name]
+        return None
 
     def close(self) -> None:
         for server in self._servers.values():
@@ -222,6 +230,6 @@ def _parse(command: Any) -> dict[str, Any] | None:
     safe_path = words[1:2] == ["-P"]
     if safe_path:
         del words[1]
-    if words[:2] == [sys.executable, "-m"] and words[2] in PROGRAMS:
+    if words[:2] == [sys.executable, "-m"] and any(words[2] == program.module for program in PROGRAMS.values()):
         return {"module": words[2], "arguments": words[3:], "safe_path": safe_path}
     return None

@@ -12,6 +12,7 @@ import psutil
 import pytest
 
 from tests.forked_programs import PROGRAMS, ForkedPrograms, Program
+from workbench.core.runs.network_process import NetworkProcess
 
 pytestmark = pytest.mark.skipif(
     sys.platform != "linux" or sys.version_info < (3, 11),
@@ -101,10 +102,17 @@ def test_program_with_another_environment_is_a_new_process(programs):
 
 def test_programs_of_the_workbench_are_forked(forked_programs):
     """No library that they import starts a thread; otherwise each test would import all libraries again."""
-    for module, environment in forked_programs._environments.items():
-        before = forked_programs.forked
-        done = subprocess.run([sys.executable, "-m", module, "--help"], env=environment, capture_output=True, text=True)
+    for name, environment in forked_programs.environments.items():
+        before, command = forked_programs.forked, [sys.executable, "-m", PROGRAMS[name].module, "--help"]
+        done = subprocess.run(command, env=environment, capture_output=True, text=True)
         assert done.returncode == 0 and forked_programs.forked == before + 1, done.stderr
+
+
+def test_network_of_others_is_forked(forked_programs):
+    before = forked_programs.forked
+    process = NetworkProcess("infer")
+    process.kill()
+    assert forked_programs.forked == before + 1
 
 
 def test_new_processes_replace_a_server_that_has_ended(programs):
