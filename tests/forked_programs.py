@@ -3,8 +3,9 @@
 The tests start several hundred programs, and importing Paddle takes two seconds of a processor. While `ForkedPrograms`
 is installed, `subprocess.Popen` forks the commands of `PROGRAMS` instead. What a test sees of them is what `Popen`
 promises: process ID, parent, process group, standard streams, environment, working directory, signals, exit status.
-Only the list of processes shows the command line of the server, and the name `FORKED`. Tests marked `new_processes` start all programs as
-the application does, as do platforms other than Linux, which alone can choose the parent of an orphan.
+Only the list of processes shows the command line of the server, and the name `FORKED`. Tests marked `new_processes`
+start all programs as the application does, as do platforms other than Linux, which alone can choose the parent of an
+orphan.
 """
 
 from __future__ import annotations
