@@ -29,6 +29,14 @@ from tests.core.project.formats.foreign.scene import (
 )
 
 
+def scratch(number, image, category=1):
+    return annotation_entry(number, image, category, [flat(SCRATCH_POINTS)])
+
+
+def dent(number, image, category=2):
+    return annotation_entry(number, image, category, [flat(DENT_POINTS)])
+
+
 @case
 def coco_rle_crowd(folder):
     photos(folder / "images", "abc", ".jpg")
@@ -39,7 +47,7 @@ def coco_rle_crowd(folder):
             [
                 annotation_entry(0, 0, 0, rle_str(SCRATCH)),
                 annotation_entry(1, 0, 1, {"size": [HEIGHT, WIDTH], "counts": rle_counts(DENT)}, iscrowd=1),
-                annotation_entry(2, 1, 1, [flat(DENT_POINTS)]),
+                dent(2, 1, 1),
             ],
             ((0, "scratch"), (1, "dent")),
         ),
@@ -58,11 +66,7 @@ def coco_subfolders_windows(folder):
                 image_entry(8, "D:/photos/l2/x.jpg"),
                 image_entry(9, "photos\\y.bmp"),
             ],
-            [
-                annotation_entry(1, 7, 1, [flat(SCRATCH_POINTS)]),
-                annotation_entry(2, 8, 2, [flat(DENT_POINTS)]),
-                annotation_entry(3, 9, 1, [flat(SCRATCH_POINTS)]),
-            ],
+            [scratch(1, 7), dent(2, 8), scratch(3, 9)],
         ),
     )
     return Expected(
@@ -91,10 +95,7 @@ def coco_string_ids(folder):
     photos(folder, "ab", ".png")
     write_json(
         folder / "x.json",
-        coco(
-            [image_entry("1", "a.png"), image_entry("2", "b.png")],
-            [annotation_entry(1, 1, "1", [flat(SCRATCH_POINTS)]), annotation_entry(2, 2, "2", [flat(DENT_POINTS)])],
-        ),
+        coco([image_entry("1", "a.png"), image_entry("2", "b.png")], [scratch(1, 1, "1"), dent(2, 2, "2")]),
     )
     return Expected({"a.png": {"scratch": SCRATCH}, "b.png": {"dent": DENT}}, 2, "coco", 0)
 
@@ -102,13 +103,7 @@ def coco_string_ids(folder):
 @case
 def coco_orphan_annotations(folder):
     photo(folder / "a.png")
-    write_json(
-        folder / "x.json",
-        coco(
-            [image_entry(1, "a.png")],
-            [annotation_entry(1, 1, 1, [flat(SCRATCH_POINTS)]), annotation_entry(2, 99, 2, [flat(DENT_POINTS)])],
-        ),
-    )
+    write_json(folder / "x.json", coco([image_entry(1, "a.png")], [scratch(1, 1), dent(2, 99)]))
     return Expected({"a.png": {"scratch": SCRATCH}}, 1, "coco", skipped=1, unfinished=1)
 
 
@@ -120,7 +115,7 @@ def coco_rle_of_other_size(folder):
         folder / "x.json",
         coco(
             [{"id": 1, "file_name": "a.png"}, image_entry(2, "b.png")],
-            [annotation_entry(1, 1, 1, rle_str(SCRATCH)), annotation_entry(2, 2, 2, [flat(DENT_POINTS)])],
+            [annotation_entry(1, 1, 1, rle_str(SCRATCH)), dent(2, 2)],
         ),
     )
     return Expected({"b.png": {"dent": DENT}}, None, "coco", skipped=1)
