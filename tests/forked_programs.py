@@ -32,7 +32,7 @@ from tests.fork_server import receive
 ROOT = Path(__file__).resolve().parent.parent
 # Prefixes of variables that are read where they are needed. Others may be read while a library is imported: a program
 # with another value of one of them is started as a new process.
-READ_LATE = ("CUDA_VISIBLE_DEVICES", "HOME", "LANG", "LC_", "PYTEST_", "QT_", "TMPDIR", "WORKBENCH_", "XDG_")
+READ_LATE = ("CUDA_VISIBLE_DEVICES", "HOME", "LANG", "LC_", "PYTEST_", "QT_", "TMPDIR", "WIN_PD_", "WORKBENCH_", "XDG_")
 # Variables that libraries set in this process when they are imported.
 SET_BY_LIBRARIES = (
     "CUSTOM_DEVICE_ROOT",
@@ -156,7 +156,7 @@ class ForkedPrograms:
     def __init__(self, environments: Mapping[str, Mapping[str, str]]) -> None:
         self.enabled = True
         self.forked = 0
-        self.environments = environments
+        self._environments = environments
         self._servers: dict[str, ForkServer | None] = {}
         self._lock = threading.Lock()
 
@@ -207,7 +207,7 @@ class ForkedPrograms:
     def _server(self, module: str, environment: Mapping[str, str]) -> ForkServer | None:
         """Return the running server of a program, or None if it does not suit this environment."""
         variables = relevant(environment)
-        for name, expected in self.environments.items():
+        for name, expected in self._environments.items():
             if PROGRAMS[name].module == module and variables == relevant(expected):
                 with self._lock:
                     if name not in self._servers:
