@@ -758,6 +758,10 @@
         <source>Leave out this class</source>
         <translation>不导入此类别</translation>
     </message>
+    <message>
+        <source>{sentence}.</source>
+        <translation>{sentence}。</translation>
+    </message>
 </context>
 <context>
     <name>ConfusionTable</name>
@@ -3775,6 +3779,10 @@
     <message>
         <source>Comparing: {done} of {total} {total:image|images}</source>
         <translation>正在比较：{done} / {total} 张图片</translation>
+    </message>
+    <message>
+        <source>Merging: {done} of {total} {total:image|images}</source>
+        <translation>正在合并：{done} / {total} 张图片</translation>
     </message>
     <message>
         <source>Adds the labels and new images of another project, for example of a copy that a colleague has labeled. Images are matched by content, classes by name. The other project is not changed.</source>
@@ -13056,10 +13064,6 @@
         <translation>掩膜中有类别列表未说明的值：{ids}，最多涉及 {n} 个掩膜。</translation>
     </message>
     <message>
-        <source>its image has masks in other folders as well; answer the question about it (--pair: {options})</source>
-        <translation>其图像在其他文件夹中也有掩膜；请回答相关问题（--pair：{options}）</translation>
-    </message>
-    <message>
         <source>The folders of masks belong to the folders of images in their order.</source>
         <translation>掩膜文件夹按顺序对应图像文件夹。</translation>
     </message>
@@ -14508,6 +14512,18 @@
         <translation>掩膜 {id}</translation>
     </message>
     <message>
+        <source>it may belong to several images; answer the question about it</source>
+        <translation>它可能属于多张图像；请先回答相关问题</translation>
+    </message>
+    <message>
+        <source>it is a mask by its name or by its content only; answer the question about it</source>
+        <translation>仅从名称或仅从内容看它是掩膜；请先回答相关问题</translation>
+    </message>
+    <message>
+        <source>its image has masks in other folders as well; answer the question about it</source>
+        <translation>其图像在其他文件夹中也有掩膜；请先回答相关问题</translation>
+    </message>
+    <message>
         <source>Only a part of {where} is inspected ({n} {n:polygon|polygons}, {share} of the image): outside of it, everything is background, and labels count neither in training nor in metrics.</source>
         <translation>{where}只检测一部分（{n} 个多边形，占图片的 {share}）：区域之外全部视为背景，标注不计入训练和指标。</translation>
     </message>
@@ -15430,14 +15446,6 @@
     <message>
         <source>the mask is black and white, but the other masks number their classes, so its class is unknown</source>
         <translation>该掩膜是黑白的，而其他掩膜用数值表示类别，因此无法确定它的类别</translation>
-    </message>
-    <message>
-        <source>it may belong to several images; answer the question about it (--pair: {options})</source>
-        <translation>它可能属于多张图像；请先回答相关问题（--pair：{options}）</translation>
-    </message>
-    <message>
-        <source>it is a mask by its name or by its content only; answer the question about it (--pair: {options})</source>
-        <translation>仅从名称或仅从内容看它是掩膜；请先回答相关问题（--pair：{options}）</translation>
     </message>
     <message>
         <source>The model predicts the most likely of {names}. A temperature of {n} was fitted to its probabilities on the validation images.</source>

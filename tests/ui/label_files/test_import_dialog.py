@@ -96,6 +96,16 @@ def qtbot_click(button) -> None:
     QApplication.processEvents()
 
 
+def test_another_name_inside_a_label_file_is_shown_at_once(opened, folder, qtbot):
+    (folder / "n3.json").unlink()
+    (folder / "n1.json").write_text((folder / "n1.json").read_text("utf-8").replace("n1.png", "gone.png"), "utf-8")
+    opened.window.label_files.show_import(folder)
+    dialog = dialog_of(opened, qtbot)
+    assert dialog.preview.skipped.table.isVisible() and "gone.png" in dialog.preview.skipped.table.item(0, 1).text()
+    run(dialog, opened, qtbot)
+    assert dialog.result.skipped.table.isVisible() and "gone.png" in dialog.result.skipped.table.item(0, 1).text()
+
+
 def test_preview_of_former_files_does_not_appear_while_a_path_is_typed(dialog, opened, folder, qtbot):
     dialog.show_paths([folder])
     job = opened.services.session.label_import
@@ -354,6 +364,8 @@ def test_questions_about_masks_are_answered_in_the_preview(opened, tmp_path, qtb
     opened.window.label_files.show_import(folder)
     dialog = dialog_of(opened, qtbot)
     assert dialog.plan.report.labeled == ("unlisted" in rule) and dialog.preview.question.isVisible()
+    # The question is the next step; the answers of the command line and a list that is folded are not mentioned.
+    assert not dialog.status.text() and "--pair" not in dialog.preview.account.text.text()
     with qtbot.waitSignal(opened.services.session.label_import.planned, timeout=10_000):
         qtbot.mouseClick(dialog.preview.question.buttons[rule], Qt.MouseButton.LeftButton)
     assert dialog.plan.report.labeled == 2 and not dialog.preview.question.isVisible()
@@ -367,5 +379,7 @@ def test_inverted_masks_are_inverted_with_one_click(opened, tmp_path, qtbot):
         qtbot.mouseClick(dialog.preview.concerns.buttons[0], Qt.MouseButton.LeftButton)
     assert not dialog.preview.concerns.isVisible()
     run(dialog, opened, qtbot)
+    # A remark alone is folded.
+    assert dialog.result.skipped.link.isVisible() and not dialog.result.skipped.table.isVisible()
     project = opened.services.session.project
     assert np.array_equal(annotation.load_mask(project, "images/a.png") > 0, square(1) > 0)

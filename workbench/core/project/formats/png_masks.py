@@ -220,13 +220,11 @@ def _meanings(
 def _refusals(tree: FileTree, pairing: Pairing, *, any_masks: bool) -> list[Refusal]:
     """Return the masks that are not imported before the questions about them are answered, for each possible image."""
     refused = []
-    options = ", ".join(choice.rule for choice in pairing.choices)
     for mask, images in pairing.open.items():
-        why = Message("import.pairing_open" if len(images) > 1 else "import.pairing_rival", options=options)
+        why = Message("import.pairing_open" if len(images) > 1 else "import.pairing_rival")
         refused.append(Refusal(tree.path(mask), why, images=tuple(map(tree.path, images))))
     for file, image in pairing.doubtful.items():
-        why = Message("import.doubtful", options=options)
-        refused.append(Refusal(tree.path(file), why, images=(tree.path(image or file),)))
+        refused.append(Refusal(tree.path(file), Message("import.doubtful"), images=(tree.path(image or file),)))
     if not any_masks and not refused:
         for file, image in pairing.not_masks.items():
             refused.append(Refusal(tree.path(file), Message("import.many_grays_threshold"), images=(tree.path(image),)))
