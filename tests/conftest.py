@@ -145,8 +145,7 @@ def forked_programs(niceness_of_children) -> Iterator[ForkedPrograms]:
     the niceness of the tests: one of lower priority waits for minutes on a busy core.
     """
     command_line = {**os.environ, "PYTHONPATH": str(ROOT), "PYTHONUTF8": "1"}
-    environments = {"verbs": command_line, "training": worker_environment("cpu"), "networks": worker_environment()}
-    programs = ForkedPrograms(environments)
+    programs = ForkedPrograms({"workbench": command_line, "workbench.training": worker_environment("cpu")})
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(os, "fsync", lambda file: None)
         patch.setenv(SHORT_END, "1")

@@ -5,7 +5,6 @@ from __future__ import annotations
 import array
 import atexit
 import contextlib
-import ctypes
 import gc
 import importlib.abc
 import importlib.machinery
@@ -20,8 +19,6 @@ import threading
 from collections.abc import Callable, Sequence
 from typing import Any
 
-FORKED = "forked"  # name of forked processes in the list of processes
-_PR_SET_NAME = 15
 # Variable with which a forked training ends without the evaluation under changed lighting, half of a tiny run.
 SHORT_END = "WORKBENCH_TEST_SHORT_END"
 
@@ -128,7 +125,6 @@ def _fork_orphan(request: dict[str, Any], streams: array.array) -> int:
         os.read(prepared, 1)  # up to its end, as nothing is written
         os.write(writer, pid.to_bytes(4, "big"))
         os._exit(0)
-    ctypes.CDLL(None).prctl(_PR_SET_NAME, FORKED.encode(), 0, 0, 0)
     if request["session"]:
         os.setsid()
     elif request["group"] is not None:

@@ -3,9 +3,8 @@
 The tests start several hundred programs, and importing Paddle takes two seconds of a processor. While `ForkedPrograms`
 is installed, `subprocess.Popen` forks the commands of `PROGRAMS` instead. What a test sees of them is what `Popen`
 promises: process ID, parent, process group, standard streams, environment, working directory, signals, exit status.
-Only the list of processes shows the command line of the server, and the name `FORKED`. Tests marked `new_processes`
-start all programs as the application does, as do platforms other than Linux, which alone can choose the parent of an
-orphan.
+Only the command line in the list of processes is that of the server. Tests marked `new_processes` start all programs as
+the application does, as do platforms other than Linux, which alone can choose the parent of an orphan.
 """
 
 from __future__ import annotations
@@ -58,33 +57,26 @@ class Program:
 
 _LIBRARIES = ("filelock", "jinja2", "PIL.PngImagePlugin")  # that both programs import when they need them
 PROGRAMS = {
-    "training": Program(
-        "workbench.training",
-        ("paddle", "onnx", "workbench.training.training_loop", "workbench.training.train_verb", *_LIBRARIES),
-    ),
-    "verbs": Program(
-        "workbench",
-        (
-            "workbench.cli.verb_runner",
-            "workbench.cli.predict",
-            "workbench.cli.serving.http_app",
-            "workbench.cli.train",
-            "workbench.cli.evaluate",
-            "workbench.core.runs.network_process",
-            "onnxruntime",
-            *_LIBRARIES,
+    program.module: program
+    for program in (
+        Program(
+            "workbench.training",
+            ("paddle", "onnx", "workbench.training.training_loop", "workbench.training.train_verb", *_LIBRARIES),
         ),
-    ),
-    "networks": Program(
-        "workbench",
-        (
-            "workbench.core.runs.network_process",
-            "workbench.core.runs.launch",
-            "workbench.core.adoption.adapter_graph",
-            "onnx",
-            "onnxruntime",
+        Program(
+            "workbench",
+            (
+                "workbench.cli.verb_runner",
+                "workbench.cli.predict",
+                "workbench.cli.serving.http_app",
+                "workbench.cli.train",
+                "workbench.cli.evaluate",
+                "workbench.core.runs.network_process",
+                "onnxruntime",
+                *_LIBRARIES,
+            ),
         ),
-    ),
+    )
 }
 
 
@@ -150,7 +142,7 @@ class ForkedPrograms:
     """Replacement of the part of `Popen` that starts a process.
 
     enabled: False while a test needs new processes. forked: number of forked processes. environments: environment with
-    which each of `PROGRAMS` is forked; a program with other variables is started as a new process.
+    which each program is forked, by module; a program with other variables is started as a new process.
     """
 
     def __init__(self, environments: Mapping[str, Mapping[str, str]]) -> None:
@@ -195,7 +187,7 @@ class ForkedPrograms:
         except (ConnectionError, ChildProcessError) as error:
             if isinstance(error, ChildProcessError):
                 os.kill(process.pid, signal.SIGKILL)
-            self._servers = {name: None if each is server else each for name, each in self._servers.items()}
+            self._servers[command["module"]] = None
             server.close()
             return False
         process._child_created = True  # type: ignore[attr-defined]
@@ -206,16 +198,15 @@ class ForkedPrograms:
 
     def _server(self, module: str, environment: Mapping[str, str]) -> ForkServer | None:
         """Return the running server of a program, or None if it does not suit this environment."""
-        variables = relevant(environment)
-        for name, expected in self._environments.items():
-            if PROGRAMS[name].module == module and variables == relevant(expected):
-                with self._lock:
-                    if name not in self._servers:
-                        self._servers[name] = None
-                        with contextlib.suppress(ConnectionError):
-                            self._servers[name] = ForkServer(PROGRAMS[name], expected)
-                    return self._servers[name]
-        return None
+        expected = self._environments.get(module)
+        if expected is None or relevant(environment) != relevant(expected):
+            return None
+        with self._lock:
+            if module not in self._servers:
+                self._servers[module] = None
+                with contextlib.suppress(ConnectionError):
+                    self._servers[module] = ForkServer(PROGRAMS[module], expected)
+            return self._servers[module]
 
     def close(self) -> None:
         for server in self._servers.values():
@@ -231,6 +222,6 @@ def _parse(command: Any) -> dict[str, Any] | None:
     safe_path = words[1:2] == ["-P"]
     if safe_path:
         del words[1]
-    if words[:2] == [sys.executable, "-m"] and any(words[2] == program.module for program in PROGRAMS.values()):
+    if words[:2] == [sys.executable, "-m"] and words[2] in PROGRAMS:
         return {"module": words[2], "arguments": words[3:], "safe_path": safe_path}
     return None

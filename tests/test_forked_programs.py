@@ -104,10 +104,9 @@ def test_program_with_another_environment_is_a_new_process(programs):
     ("module", "environment"),
     [
         ("workbench", lambda: {**os.environ, "PYTHONPATH": str(ROOT), "PYTHONUTF8": "1"}),
-        ("workbench", worker_environment),
         ("workbench.training", lambda: worker_environment("cpu")),
     ],
-    ids=["verb", "network", "training"],
+    ids=["verb", "training"],
 )
 def test_programs_of_the_workbench_are_forked(forked_programs, module, environment):
     """With the variables that each test changes; otherwise each test would import all libraries again."""

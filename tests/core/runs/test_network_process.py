@@ -17,7 +17,6 @@ from onnx import TensorProto, helper, numpy_helper
 from tests.conftest import ROOT
 from tests.core.adoption.toy_networks import toy_network
 from tests.core.click_model.toy_click_networks import toy_encoder, toy_pair
-from tests.fork_server import FORKED
 from workbench import cli
 from workbench.core import problems
 from workbench.core.adoption.adopted_run import AdoptionCancelled, adopt
@@ -109,7 +108,7 @@ def children():
     found = []
     for process in psutil.Process().children(recursive=True):
         try:
-            if process.name() == FORKED or network_process.FLAG in " ".join(process.cmdline()):
+            if "--network" in process.cmdline() or network_process.FLAG in " ".join(process.cmdline()):
                 found.append(process)
         except psutil.Error:
             pass
@@ -120,6 +119,9 @@ def children():
 def project(tmp_path):
     with Project.create(tmp_path / "project", classes=["scratch"]) as made:
         yield made
+
+
+pytestmark = pytest.mark.new_processes  # they are recognized by their command lines
 
 
 def test_adoption_is_canceled_at_once(project, tmp_path):
@@ -358,7 +360,6 @@ def test_adopted_network_predicts_in_another_process_what_it_predicts_here(proje
     assert not psutil.wait_procs(children(), timeout=30)[1]
 
 
-@pytest.mark.new_processes
 def test_networks_with_the_usual_options_still_work(project, tmp_path):
     run = adopt(project, toy_network(tmp_path / "net.onnx"), OPTIONS)
     assert run.usable
