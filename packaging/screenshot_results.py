@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import shutil
 import signal
@@ -185,6 +186,27 @@ def model_card(stage: Stage) -> None:
     _page(stage, str(out / "card.html"), "960x760")
 
 
+def results_over_time(stage: Stage) -> None:
+    """Report on a made-up log of 30 hours, in the last three of which more images are NG."""
+    language = stage.services.preferences.language
+    folder, log, rng = stage.sample.parent, stage.sample.with_name("log.jsonl"), np.random.default_rng(0)
+    lines = []
+    for hour, number in ((hour, number) for hour in range(30) for number in range(40)):
+        bad = rng.random() < (0.3 if hour > 26 else 0.06)
+        line = {
+            "format": 1,
+            "id": f"{hour}-{number}",
+            "time": f"2026-11-{26 + hour // 24}T{hour % 24:02}:{number:02}:00Z",
+        }
+        line |= {"run": "20261125-090000-unet", "name": f"part-{hour:02}{number:02}", "input": {"ok": True}}
+        regions = [{"class_name": str(rng.choice(["scratch", "pit", "stain"]))}] if bad else []
+        lines.append(line | {"result": "NG" if bad else "OK", "verdict": None, "regions": regions})
+    log.write_text("".join(json.dumps(line) + "\n" for line in lines), "utf-8")
+    options = ("--zone", "UTC", "--reference", "24", "--report", f"shifts-{language}.html", "--language", language)
+    _command(folder, "workbench", "drift", log.name, *options)
+    _page(stage, str(folder / f"shifts-{language}.html"), "960x900")
+
+
 # --- dialogs --------------------------------------------------------------------------------------
 
 
@@ -251,6 +273,7 @@ RESULT_VIEWS: dict[str, View] = {
         release,
         server_page,
         model_card,
+        results_over_time,
         unlike_images,
         inbox,
         adoption,

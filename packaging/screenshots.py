@@ -51,7 +51,7 @@ GUIDE_VIEWS = (
     *("evaluation_images", "evaluation", "evaluation_classes", "evaluation_metrics", "evaluation_lighting"),
     *("operating_point", "verdict_rule", "evaluation_of_verdicts", "parts_needed", "gauge_study", "comparison"),
     *("export_options", "export_report", "folder_results", "unlike_images", "server_page", "result_outputs", "inbox"),
-    *("line_files", "adoption", "layout_files", "release", "model_card", "welcome", "palette"),
+    *("line_files", "adoption", "layout_files", "release", "model_card", "results_over_time", "welcome", "palette"),
 )
 GUIDE_BYTES, ANIMATION_BYTES = 4 << 20, 2 << 20  # largest size of all pictures of the guide, and of the animation
 ANIMATION = ROOT / "resources" / "stroke.webp"

@@ -221,6 +221,8 @@ def test_images_of_the_guide_are_shown_and_small():
 
 @pytest.mark.parametrize("page", ["first-project.md", "tour.md", "evaluation.md", "production.md"])
 def test_each_section_of_the_pages_of_a_first_visit_shows_an_image(page):
+    """A table says which program is for which number of computers: there is nothing to see."""
     for language in READMES:
         sections = without_code((GUIDE / language / page).read_text("utf-8")).split("\n## ")[1:]
-        assert [section.partition("\n")[0] for section in sections if ".webp)" not in section] == []
+        without = [section.partition("\n")[0] for section in sections if ".webp)" not in section]
+        assert set(without) <= {"Several processes and computers", "多个进程和多台计算机"}
