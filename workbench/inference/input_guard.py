@@ -127,13 +127,18 @@ class InputLimits:
 
 @dataclass(frozen=True)
 class InputCheck:
-    """Result for one image. ok: it is like the training images. why: reasons against it, and other remarks."""
+    """Result for one image. ok: it is like the training images. why: reasons against it, and other remarks.
+
+    unlike: unlike score, see `known_features`, whose limit is 1; None if the model or its engine has none.
+    """
 
     ok: bool
     why: tuple[str, ...] = ()
+    unlike: float | None = None
 
     def to_json(self) -> dict[str, Any]:
-        return {"ok": self.ok, "why": list(self.why)}
+        score = {} if self.unlike is None else {"unlike": self.unlike}
+        return {"ok": self.ok, "why": list(self.why), **score}
 
 
 @dataclass(frozen=True)

@@ -9,8 +9,9 @@ from typing import Any
 import numpy as np
 
 from workbench.inference.engines import EngineError
-from workbench.inference.predictor import Engine, PredictionCancelled
+from workbench.inference.predictor import Engine, FeatureEngine, PredictionCancelled
 
+_Result = tuple[np.ndarray, np.ndarray | None]  # output and features
 _POLL_SECONDS = 0.05  # of the check whether a waiting batch is canceled
 
 
@@ -54,7 +55,7 @@ class EngineBatcher:
 
         While waiting it raises PredictionCancelled within 50 ms after `cancelled` returns True.
         """
-        return lambda batch: self._submit(batch, cancelled)
+        return _Client(lambda batch: self._submit(batch, cancelled))
 
     def close(self, seconds: float = 5.0) -> None:
         """Refuse all batches that wait, and wait up to `seconds` for the present call, since a network may hang."""
@@ -63,7 +64,7 @@ class EngineBatcher:
             self._changed.notify_all()
             self._changed.wait_for(lambda: not self._busy, seconds)
 
-    def _submit(self, batch: np.ndarray, cancelled: Callable[[], bool]) -> np.ndarray:
+    def _submit(self, batch: np.ndarray, cancelled: Callable[[], bool]) -> _Result:
         request = _Request(batch)
         with self._changed:
             self._pending.append(request)
@@ -79,7 +80,7 @@ class EngineBatcher:
                     raise PredictionCancelled
         if request.error is not None:
             raise request.error
-        return np.asarray(request.result)
+        return request.result
 
     def _call_next(self) -> None:
         """Call the network for the next batches. The lock, which the caller holds, is released meanwhile."""
@@ -114,17 +115,36 @@ class EngineBatcher:
     def _call_together(self, call: list[_Request]) -> bool:
         """Return False if the network fails: one batch may be the cause, so each must be run separately."""
         try:
-            results = self._run(np.concatenate([request.batch for request in call]))
+            results, features = self._run(np.concatenate([request.batch for request in call]))
         except Exception:  # each engine raises errors of its own; run separately, a batch that fails reports its error
             return False
         ends = np.cumsum([len(request.batch) for request in call])
         if len(results) != ends[-1]:
             return False
         for request, end in zip(call, ends):
-            request.result = results[end - len(request.batch) : end]
+            own = slice(end - len(request.batch), end)
+            request.result = results[own], None if features is None else features[own]
         return True
 
-    def _run(self, batch: np.ndarray) -> np.ndarray:
-        results = np.asarray(self._engine(batch))
+    def _run(self, batch: np.ndarray) -> _Result:
+        engine, features = self._engine, None
+        if isinstance(engine, FeatureEngine):
+            results, features = engine.with_features(batch)
+        else:
+            results = np.asarray(engine(batch))
         self._on_call(len(batch))
-        return results
+        return results, features
+
+
+class _Client:
+    """Engine of one thread. submit: waits for the result of a batch."""
+
+    def __init__(self, submit: Callable[[np.ndarray], _Result]) -> None:
+        self._submit = submit
+
+    def __call__(self, batch: np.ndarray) -> np.ndarray:
+        return self._submit(batch)[0]
+
+    def with_features(self, batch: np.ndarray, cancelled: Callable[[], bool] | None = None) -> _Result:
+        """Return the output and the features, see `predictor.FeatureEngine`."""
+        return self._submit(batch)
