@@ -11681,6 +11681,10 @@
         <translation>最终指标不包含此图片。</translation>
     </message>
     <message>
+        <source>This model has no unlike score.</source>
+        <translation>此模型没有差异分数。</translation>
+    </message>
+    <message>
         <source>The training images have {n}-bit values in files for more bits.</source>
         <translation>训练图片的数值为 {n} 位，而文件可存储更多位。</translation>
     </message>
@@ -13093,6 +13097,10 @@
         <translation>与所有已标注图片都不同</translation>
     </message>
     <message>
+        <source>Unlike the training images: unlike score {n}, limit 1</source>
+        <translation>与训练图片不同：差异分数 {n}，上限 1</translation>
+    </message>
+    <message>
         <source>Representative of about {n} similar {n:image|images}</source>
         <translation>可代表约 {n} 张相似图片</translation>
     </message>
@@ -13299,6 +13307,10 @@
     <message>
         <source>the values may have {n} bits</source>
         <translation>数值的位深可能是 {n} 位</translation>
+    </message>
+    <message>
+        <source>unlike score {n}, limit 1, highest near x {x}, y {y}</source>
+        <translation>差异分数 {n}，上限 1，最高处在 x {x}、y {y} 附近</translation>
     </message>
     <message>
         <source>{n}-bit values are scaled to the range of the training images</source>

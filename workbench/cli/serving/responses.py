@@ -19,6 +19,7 @@ from starlette.responses import JSONResponse
 
 from workbench.cli.sinks.result_outputs import SINK_NAMES
 from workbench.cli.sinks.sink_base import Counts
+from workbench.inference.input_guard import InputCheck
 from workbench.inference.io.image_io import encode_png
 from workbench.inference.model_settings import ModelSettings
 from workbench.inference.overlay_drawing import overlay
@@ -26,6 +27,7 @@ from workbench.inference.predictor import Prediction
 
 _STATUSES = (200, 400, 401, 403, 404, 405, 406, 408, 413, 415, 421, 422, 431, 499, 500, 503, 504)
 _SECONDS = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0, 60.0)
+_INPUTS = ("ok", "unlike")
 _EDGES = (*map(str, _SECONDS), "+Inf")
 MEDIA_TYPE = "text/plain; version=0.0.4; charset=utf-8"
 
@@ -38,6 +40,7 @@ _METRICS: dict[str, tuple[str, str, str, tuple[str, ...]]] = {
     "workbench_in_flight": ("gauge", "Requests received and not answered yet.", "", ("",)),
     "workbench_network_calls_total": ("counter", "Calls of the network.", "", ("",)),
     "workbench_network_pictures_total": ("counter", "Images and tiles in these calls.", "", ("",)),
+    "workbench_images_total": ("counter", "Predicted images, by likeness to the training images.", "input", _INPUTS),
     "workbench_sink": ("", "1 for an output in use", "sink", SINK_NAMES),
     "workbench_sink_sent_total": ("counter", "Results delivered to an output.", "sink", SINK_NAMES),
     "workbench_sink_failures_total": ("counter", "Failed attempts to deliver a result.", "sink", SINK_NAMES),
@@ -75,6 +78,10 @@ class Counters:
         """Count one call of the network with this number of images or tiles."""
         self._add("workbench_network_calls_total")
         self._add("workbench_network_pictures_total", amount=images)
+
+    def count_image(self, found: InputCheck | None) -> None:
+        """Count a predicted image. found: comparison with the training images."""
+        self._add("workbench_images_total", _INPUTS[found is not None and not found.ok])
 
     def set_sink(self, sink: str, counts: Counts) -> None:
         """Set the counts of an output since the start of this process."""
