@@ -20,6 +20,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import re
 import sys
 import tempfile
 from collections.abc import Sequence
@@ -41,7 +42,7 @@ from workbench.inference.io.image_io import write_png  # noqa: E402
 from workbench.inference.model_settings import MODEL_FILE, load_settings  # noqa: E402
 
 FOREIGN = ("foreign-labels", "sixteen-bit")
-LABELS = ("mask", "label", "segmentation", "instance")  # in names of files and folders that are no images of a camera
+LABELS = re.compile("mask|segmentation|instance|/[^/]*label[^/]*$", re.IGNORECASE)  # paths of labels, not of images
 SAME = {"steel": "neu-inclusion"}  # folder of another set with images of this one
 PATCH = 96  # pixels
 GOOD = ("MT_Free", "good")
@@ -78,7 +79,7 @@ def foreign_images(name: str, data: Path, place: Path, count: int) -> dict[str, 
             path
             for path in sorted(files)
             if path.suffix.lower() in (".jpg", ".jpeg", ".png", ".tif", ".tiff")
-            and not any(word in path.relative_to(data).as_posix().lower().replace(folder, "") for word in LABELS)
+            and not LABELS.search(path.relative_to(data / folder).as_posix())
             and SAME.get(name, "\0") not in path.as_posix()
         ]
     generator = np.random.default_rng(0)

@@ -21,7 +21,7 @@ _IMAGES, _PIXELS = 300, 100e6  # maximum of the images that are predicted
 _STORED_IMAGES, _STORED_CELLS = 150, 128  # of the vectors to compare with
 _CELLS = 4000  # from which the stored ones are chosen
 _FEWEST = 2  # images
-_LOCAL = 1.5  # a single cell may differ this many times more than those of images of other parts did
+_LOCAL = 1.1  # a single cell may differ this many times more than any of images of other parts did
 _FLOOR = 0.3  # least deviation of a feature, as a share of the mean deviation of its stage
 
 
@@ -64,7 +64,7 @@ def fit_features(
     """Return the features to compare with, and the limits.
 
     The limit of an image is set on distances from images of other parts only, as the budget of false alarms is. That of
-    a cell is far above it, so that only something foreign in a small place exceeds it.
+    a cell is above all such distances, so that only what differs strongly in a small place exceeds it.
 
     cells: float32 (cells, F) of each image. parts: of the images. Others: as of `learn_features`.
     """
