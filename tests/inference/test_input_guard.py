@@ -43,6 +43,8 @@ def test_the_structures_of_sparse_images_are_not_missed():
     limits = limits_of([sparse(seed) for seed in range(30)])
     checks = [check_input(sparse(seed), limits)[1] for seed in range(100, 250)]
     assert sum(not check.ok for check in checks) <= 1
+    bare = np.random.default_rng(1).normal(240, 4, (640, 640)).clip(0, 255).astype(np.uint8)
+    assert not check_input(bare, limits)[1].ok
 
 
 WIDE = part(100).astype(np.uint16)
