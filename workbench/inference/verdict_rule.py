@@ -77,6 +77,11 @@ class VerdictRule:
         """True if the rule depends on the distance from the edge of the inspected part."""
         return any({"edge", "inner"} & limit.conditions.keys() for limit in self.limits)
 
+    @property
+    def zones(self) -> tuple[str, ...]:
+        """Names of the zones that the rule needs, in alphabetical order."""
+        return tuple(sorted({limit.zone for limit in self.limits if limit.zone is not None}))
+
     @classmethod
     def from_json(cls, content: Any) -> VerdictRule:
         """Return a rule from decoded JSON. Raises ValueError with the problem, as a part of a sentence."""
@@ -85,7 +90,8 @@ class VerdictRule:
         require(not unknown, f"it has entries that are not known: {', '.join(map(str, unknown))}")
         limits = content.get("limits", [])
         require(isinstance(limits, list | tuple), "limits must be a list")
-        return cls(**{**content, "limits": tuple(map(RegionLimit.from_json, limits))})
+        read: dict[str, Any] = {**content, "limits": tuple(map(RegionLimit.from_json, limits))}
+        return cls(**read)
 
     def to_json(self) -> dict[str, Any]:
         """Return the JSON object of `from_json`."""

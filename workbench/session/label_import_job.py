@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING
 from PySide6.QtCore import QObject, Signal
 
 from workbench.core.problems import LabelsImporting, NothingToImport, Problem
-from workbench.core.project import import_journal
-from workbench.core.project.file_transaction import FilePass, FileTransaction, changes, last_change
+from workbench.core.project.file_transaction import FilePass, FileTransaction, changes, last_change, recover
 from workbench.core.project.import_journal import ImportJournal
 from workbench.core.project.project import Project
 from workbench.session.autosave import Autosave
@@ -39,7 +38,6 @@ class LabelImportJob(TransactionJob):
     undone = Signal(object)  # FilePass
     redone = Signal(object)  # FilePass
     recovered = Signal(object)  # ImportRecord of an import that an earlier process had begun
-    written = Signal()  # files of the project have changed
 
     def __init__(self, editor: Editor, autosave: Autosave, classes: ClassList, parent: QObject | None = None) -> None:
         super().__init__(editor, autosave, classes, LabelsImporting(), parent)
@@ -62,9 +60,9 @@ class LabelImportJob(TransactionJob):
         if isinstance(newest, ImportJournal) and state == "doing":
             self._write("recovering", newest, lambda _: self.recovered.emit(newest.plan))
         elif isinstance(newest, ImportJournal) and state == "undoing":
-            self._restore(newest)
+            self._restore(newest, forget=False)
         elif state in ("preparing", "undone"):
-            self._begin("deleting", lambda _: import_journal.recover(project), lambda _: None, self._failed)
+            self._begin("deleting", lambda _: recover(project), lambda _: None, self._failed)
 
     def close(self) -> None:
         """End without a result. Files that are being prepared are deleted; an import that is written is completed."""
@@ -180,24 +178,15 @@ class LabelImportJob(TransactionJob):
     def undo(self, change: FileTransaction) -> None:
         """Restore the project as before the import; `undone` follows."""
         if self._flushed():
-            self._restore(change)
+            self._restore(change, forget=False)
 
-    def _restore(self, change: FileTransaction, *, failed: bool = False) -> None:
-        """Undo an import. failed: it could not be written, and is deleted."""
-
+    def _restore(self, change: FileTransaction, *, forget: bool) -> None:
         def end(result: FilePass) -> None:
-            if self._is_on_stack(change):
-                self._undo_stack.remove_barrier(to_undone=True)
-            if failed:
-                try:
-                    change.delete()
-                except Problem as problem:
-                    self.problem_met.emit(problem)
             self._report_written()
             self.undone.emit(result)
 
         self.activity = "undoing"
-        self._run(change, end, self._failed, undo=True)
+        self._revert(change, end, forget=forget)
 
     def redo(self, change: FileTransaction) -> None:
         """Import again what was undone; `redone` follows."""
@@ -220,7 +209,7 @@ class LabelImportJob(TransactionJob):
         def fail(problem: Problem) -> None:
             self._failed(problem)
             if change.plan.state == "doing":
-                self._restore(change, failed=True)
+                self._restore(change, forget=activity != "redoing")
 
         self.activity = activity
         self._run(change, end, fail)

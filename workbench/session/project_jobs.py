@@ -107,7 +107,7 @@ class EvaluationComparisonJob(Job):
         def work(task: Task) -> ComparedEvaluations | None:
             data = refresh_dataset(project, first)
             chosen = split or data.measured_split
-            options = {"progress": task.report, "cancelled": task.cancelled}
+            options: dict[str, Any] = {"progress": task.report, "cancelled": task.cancelled}
             shown = evaluate_run(project, first, chosen, options=FIGURES_ONLY, **options)
             other = evaluate_like(project, second, shown, **options) if shown is not None else None
             if shown is None or other is None:
@@ -200,12 +200,12 @@ class ReportJob(Job, Generic[Result]):
         self.outdated = False
         self._keys: list[str] = []
         session.project_closed.connect(self._forget)
-        session.images_listed.connect(self._listed)
+        session.image_list.listed.connect(self._listed)
         for signal in (
             session.label_saved,
-            session.classes_changed,
+            session.classes.changed,
             session.verdict_steps.stepped,
-            session.class_merge.rewritten,
+            session.class_merge.written,
             session.sources_changed,
         ):
             signal.connect(self._outdate)
@@ -364,7 +364,7 @@ class ProjectMergeJob(Job):
 
     def _reload(self) -> None:
         if self._session.project is not None:
-            self._session.classes_changed.emit()
+            self._session.classes.changed.emit()
             self._session.reload()
 
 

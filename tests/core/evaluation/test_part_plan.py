@@ -99,7 +99,7 @@ def test_a_part_is_missed_if_one_of_its_defective_images_is(masks):
 
 def test_verdicts_are_counted_by_the_verdict_of_good_parts(tmp_path):
     evaluation = evaluate(make_verdict_project(tmp_path / "v"), "val")
-    assert part_plan.good_verdicts(evaluation) == ["OK", "NG"]
+    assert part_plan.good_verdicts(evaluation, "NG") == ["OK", "NG"]
     wrong = sum(image.truth == "NG" and image.predicted == 0 for image in evaluation.verdicts.images)
     defective = sum(image.truth == "NG" for image in evaluation.verdicts.images)
     assert wrong and count_errors(evaluation, "OK")["missed"] == (wrong, defective)

@@ -11,6 +11,8 @@ import pytest
 from tests.inference.batch.exported_runs import run
 from tests.inference.conftest import UNLIKE
 from workbench import cli
+from workbench.inference.batch.export_package import self_test, write_reference_results
+from workbench.inference.predictor import Predictor
 
 SCALED = "2-bit values are scaled to the range of the training images"  # beginning with a capital letter when reported
 
@@ -46,6 +48,12 @@ def test_no_unlike_image_is_good(predict, unlike_images, tmp_path):
         rows = {Path(row["picture"]).stem: row for row in csv.DictReader(file)}
     assert rows["white"]["verdict"] == "unsure" and rows["white"]["input"] == "every pixel has the value 255"
     assert rows["good"]["verdict"] == "" and rows["good"]["input"] == ""
+
+
+def test_references_of_unlike_images_are_reproduced(limited_export, unlike_images, tmp_path):
+    predictor = Predictor.open(limited_export)
+    write_reference_results(tmp_path, predictor, [(name, unlike_images / f"{name}.png") for name in (*UNLIKE, "good")])
+    assert self_test(tmp_path, predictor) == []
 
 
 def test_their_verdict_is_kept_on_request(predict, unlike_images):

@@ -12,6 +12,7 @@ from PySide6.QtWidgets import QApplication, QPushButton
 from tests.session.conftest import retry_delay, save_delay, session  # noqa: F401  a session that saves quickly
 from tests.session.verdict_run import make_verdict_project
 from workbench.core.images.image_files import read
+from workbench.core.project.project import Project
 from workbench.inference.model_settings import MODEL_FILE, UNSURE, load_settings
 from workbench.inference.predictor import Predictor
 from workbench.ui.evaluation.verdict_evaluation_page import VerdictEvaluationPage
@@ -90,6 +91,11 @@ def test_good_verdict_can_be_chosen(page):
     page.good.setCurrentIndex(1)
     page.good.activated.emit(1)
     assert page.images.isVisible() and page.images.cells[False, "OK"].text() == "5"
+    project = page._session.project
+    assert Project.open(project.root, write=False, trusted=True).file.good_verdict == "A"
+    page.good.clear()
+    page.split.setCurrentIndex(0)
+    assert page.good.currentText() == "A" and page.images.isVisible()
 
 
 def test_cell_filters_gallery_and_click_opens_image(page, qtbot):

@@ -29,6 +29,7 @@ _STATUSES = (200, 400, 401, 403, 404, 405, 406, 408, 413, 415, 421, 422, 431, 49
 _SECONDS = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0, 60.0)
 _INPUTS = ("ok", "unlike")
 _EDGES = (*map(str, _SECONDS), "+Inf")
+MAX_HEADER = 64 * 2**10  # bytes of a request
 MEDIA_TYPE = "text/plain; version=0.0.4; charset=utf-8"
 
 # Name of a metric -> (type, help, label, values of the label). Each value is a cell. Without a type it is not shown.

@@ -298,11 +298,15 @@ def render_template(
     environment = Environment(autoescape=True, undefined=StrictUndefined, keep_trailing_newline=True)
     translate = messages.translator(language)
     environment.filters.update(filters)
-    environment.filters["t"] = lambda text: messages.render(text, translate) if isinstance(text, Message) else text
-    environment.filters["svg"] = lambda chart: Markup(chart_svg(chart, environment.filters["t"], PAGE_COLORS))
+
+    def t(text: Message | str) -> str:
+        return messages.render(text, translate) if isinstance(text, Message) else text
+
+    environment.filters["t"] = t
+    environment.filters["svg"] = lambda chart: Markup(chart_svg(chart, t, PAGE_COLORS))
     environment.filters["svg_print"] = lambda chart: base64.b64encode(
-        chart_svg(chart, environment.filters["t"], PRINT_COLORS).encode()
+        chart_svg(chart, t, PRINT_COLORS).encode()
     ).decode()
-    environment.tests["numeric"] = lambda text: re.fullmatch(r"[–\d.,  %e+-]*", text) is not None
+    environment.tests["numeric"] = lambda value: re.fullmatch(r"[–\d.,  %e+-]*", value) is not None
     notes = {"warning": Message("card.warning"), "see_page": Message("card.see_page")}
     return environment.from_string(source).render(card=document, language=language, **notes)

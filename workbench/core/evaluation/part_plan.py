@@ -149,11 +149,14 @@ def parts_needed(errors: int, bound: float, confidence: float) -> int | None:
 # --- present parts ----------------------------------------------------------------------------------
 
 
-def good_verdicts(evaluation: SplitEvaluation) -> list[str]:
-    """Return the verdicts of a ResNet, first the one that its name tells to be that of good parts; [] for a UNet."""
+def good_verdicts(evaluation: SplitEvaluation, chosen: str) -> list[str]:
+    """Return the verdicts of a ResNet, first the one that its name tells to be that of good parts; [] for a UNet.
+
+    chosen: verdict that is first if no name tells it (`ProjectFile.good_verdict`).
+    """
     if isinstance(evaluation, MaskEvaluation):
         return []
-    return sorted(evaluation.verdicts.names, key=lambda name: not is_good(name))
+    return sorted(evaluation.verdicts.names, key=lambda name: (not is_good(name), name != chosen))
 
 
 def definition(evaluation: SplitEvaluation) -> str:

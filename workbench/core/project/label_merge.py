@@ -22,9 +22,9 @@ from workbench.core.problems import (
     NoteBroken,
     NoteTooNew,
 )
-from workbench.core.project import annotation, import_journal
+from workbench.core.project import annotation
 from workbench.core.project.annotation import ProjectLabel, continues, labeled_keys, united_history
-from workbench.core.project.file_transaction import dropped_text
+from workbench.core.project.file_transaction import dropped_text, recover
 from workbench.core.project.grouping import FileTable
 from workbench.core.project.import_account import Ledger, Tally
 from workbench.core.project.import_journal import ImportJournal
@@ -71,12 +71,12 @@ def merge_project(
     """Merge the labels and images of `other`, which is only read. Nothing is merged after `stopped` returned True.
 
     keep: label that wins a conflict; the other one is copied to `journal/kept`. dry_run: report only, change nothing.
-    Undo is that of imports, see `import_journal`. Raises CannotWrite, ProjectReadOnly and BadClass.
+    Undo is that of imports. Raises CannotWrite, ProjectReadOnly and BadClass.
     """
     if dry_run:
         return _Merge(project, other, keep, None).run(progress, stopped)
     project.need_write(Message("what.merge"))
-    import_journal.recover(project)
+    recover(project)
     with ImportJournal(project) as journal:
         merge = _Merge(project, other, keep, journal)
         report, record = merge.run(progress, stopped), journal.plan

@@ -18,6 +18,7 @@ from workbench.core.runs.onnx_files import NetworkRefused
 from workbench.core.runs.run import IN_USE, Run, find_run
 from workbench.inference.batch.export_package import self_test, verify_checks
 from workbench.inference.engines import EngineError, choose_engine
+from workbench.inference.engines.feature_engine import Outputs
 from workbench.inference.engines.registry import FEATURES
 from workbench.inference.io.image_io import ReadError
 from workbench.inference.io.json_io import JsonError, parse_json
@@ -152,10 +153,8 @@ class ContainedEngine:
         self._cancelled = cancelled
         return self._outputs(batch, lambda names: names[:1])[0]
 
-    def with_features(
-        self, batch: np.ndarray, cancelled: Callable[[], bool] | None = None
-    ) -> tuple[np.ndarray, np.ndarray | None]:
-        """Return the output and the features, see `inference.predictor.FeatureEngine`. Raises PredictionCancelled."""
+    def with_features(self, batch: np.ndarray, cancelled: Callable[[], bool] | None = None) -> Outputs:
+        """Return the output and the features, see `FeatureEngine`. Raises PredictionCancelled."""
         self._cancelled = cancelled or _never
         output, *features = self._outputs(batch, lambda names: names[:1] + [n for n in names[1:] if n == FEATURES])
         return output, features[0] if features else None

@@ -127,7 +127,8 @@ def _take(project: Project, image: LineImage, *, accept: bool, own: bool) -> str
         prediction = decode_image(read_regular(image.mask_path))
         if prediction.shape != (height, width) or prediction.dtype != np.uint8:
             raise InboxBroken(path=str(image.mask_path), why=Message("inbox.no_record"))
-    regions = [Region(**{**each, "centroid": tuple(each["centroid"])}) for each in image.record["regions"]]
+    listed: list[dict[str, Any]] = [{**each, "centroid": tuple(each["centroid"])} for each in image.record["regions"]]
+    regions = [Region(**each) for each in listed]
     table = class_table(project.classes, regions, own=own)
     verdict = image.record["verdict"]
     if accept:  # what the project does not know would become background, or an image that is done without a verdict

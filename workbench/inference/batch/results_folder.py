@@ -23,11 +23,7 @@ import numpy as np
 
 from ..engines import EngineError
 from ..io import file_access
-from ..io.file_access import (
-    open_file,
-    replacing,
-    sweep,
-)
+from ..io.file_access import open_file, replacing, sweep
 from ..io.image_io import ReadError, read_image, write_png
 from ..model_settings import ModelSettings
 from ..overlay_drawing import overlay, overlay_bands
@@ -94,7 +90,8 @@ class ResultTable:
 
 def result_tables(settings: ModelSettings) -> list[ResultTable]:
     """Return the tables for a model: regions of a segmentation, verdicts of a classification or by a rule."""
-    checked = () if settings.input is None else ("input",)
+    moves = any(area.reference is not None for area in settings.areas)
+    checked = ("input",) if settings.input is not None or moves else ()
     if settings.task == "classification":
         names = settings.verdicts
         columns = ("picture", "verdict", *names, *checked)

@@ -18,11 +18,7 @@ from typing import Any
 
 from ..io.file_access import open_file, read_regular, sync
 from ..io.json_io import JsonError, parse_json, read_lines
-from ..model_settings import (
-    MODEL_FILE,
-    ModelSettings,
-    load_settings,
-)
+from ..model_settings import MODEL_FILE, ModelSettings, load_settings
 from .export_package import network_files
 
 RESULTS_LOG_FILE = "results.jsonl"

@@ -15,6 +15,7 @@ import onnxruntime
 from ..cpu_environment import cores
 from ..io.file_access import read_regular
 from ..model_settings import EngineOptions, ModelSettings
+from .feature_engine import Outputs
 from .registry import FEATURES
 
 
@@ -44,10 +45,8 @@ class OnnxEngine:
     def __call__(self, batch: np.ndarray) -> np.ndarray:
         return np.asarray(self.session.run([self._output], {self._input: batch})[0])
 
-    def with_features(
-        self, batch: np.ndarray, cancelled: Callable[[], bool] | None = None
-    ) -> tuple[np.ndarray, np.ndarray | None]:
-        """Return the output and the features, see `predictor.FeatureEngine`."""
+    def with_features(self, batch: np.ndarray, cancelled: Callable[[], bool] | None = None) -> Outputs:
+        """Return the output and the features, see `FeatureEngine`."""
         names = [self._output] if self._features is None else [self._output, self._features]
         output, *features = (np.asarray(array) for array in self.session.run(names, {self._input: batch}))
         return output, features[0] if features else None

@@ -11,6 +11,7 @@ import numpy as np
 
 from ..io.file_access import read_regular
 from ..model_settings import EngineOptions, ModelSettings
+from .feature_engine import Outputs
 from .registry import FEATURES
 
 
@@ -47,10 +48,8 @@ class OpenVinoEngine:
     def __call__(self, batch: np.ndarray) -> np.ndarray:
         return self.with_features(batch)[0]
 
-    def with_features(
-        self, batch: np.ndarray, cancelled: Callable[[], bool] | None = None
-    ) -> tuple[np.ndarray, np.ndarray | None]:
-        """Return the output and the features, see `predictor.FeatureEngine`."""
+    def with_features(self, batch: np.ndarray, cancelled: Callable[[], bool] | None = None) -> Outputs:
+        """Return the output and the features, see `FeatureEngine`."""
         with self._lock:
             outputs = self._request.infer({0: np.ascontiguousarray(batch, np.float32)}, share_inputs=True)
             features = None if self._features is None else np.array(outputs[self._features])

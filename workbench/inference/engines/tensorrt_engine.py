@@ -12,6 +12,7 @@ import numpy as np
 
 from ..io.file_access import read_regular
 from ..model_settings import EngineOptions, ModelSettings
+from .feature_engine import Outputs
 from .registry import FEATURES
 
 
@@ -68,10 +69,8 @@ class TensorrtEngine:
     def __call__(self, batch: np.ndarray) -> np.ndarray:
         return np.asarray(self._session.run(self._outputs[:1], {self._input: batch})[0])
 
-    def with_features(
-        self, batch: np.ndarray, cancelled: Callable[[], bool] | None = None
-    ) -> tuple[np.ndarray, np.ndarray | None]:
-        """Return the output and the features, see `predictor.FeatureEngine`."""
+    def with_features(self, batch: np.ndarray, cancelled: Callable[[], bool] | None = None) -> Outputs:
+        """Return the output and the features, see `FeatureEngine`."""
         if FEATURES not in self._outputs:
             return self(batch), None
         output, features = self._session.run([self._outputs[0], FEATURES], {self._input: batch})

@@ -31,13 +31,7 @@ from workbench.inference.batch.export_package import self_test, write_checks, wr
 from workbench.inference.engines import Engine, EngineError, load_engine
 from workbench.inference.engines.registry import KINDS
 from workbench.inference.io.file_access import discard_tree, make_folder, replace_path
-from workbench.inference.model_settings import (
-    MODEL_FILE,
-    ModelSettings,
-    SettingsError,
-    load_settings,
-    save_settings,
-)
+from workbench.inference.model_settings import MODEL_FILE, ModelSettings, SettingsError, load_settings, save_settings
 from workbench.inference.predictor import Predictor
 from workbench.training import device
 from workbench.training.export import export_images, latency, parity

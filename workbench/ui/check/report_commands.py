@@ -30,7 +30,7 @@ class ReportCommands(QObject):
         self._window, self._services, self._sources, self._style = window, services, sources, style
         self._images, self._canvas = images, canvas
         self._place: tuple[str, tuple[int, int]] | None = None  # to show once its image is open
-        services.session.image_opened.connect(self._show_place)
+        services.session.current.opened.connect(self._show_place)
 
     def check(self) -> None:
         """Show the check dialog, and start a check unless there is a result already."""

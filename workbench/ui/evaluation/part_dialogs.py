@@ -123,7 +123,8 @@ class PartPlanDialog(JobDialog):
         if evaluation is None or evaluation is self._evaluation:
             return
         self._evaluation = evaluation
-        verdicts = part_plan.good_verdicts(evaluation)
+        project = self._session.project
+        verdicts = part_plan.good_verdicts(evaluation, "" if project is None else project.file.good_verdict)
         with QSignalBlocker(self.good):
             self.good.clear()
             self.good.addItems(verdicts)

@@ -223,7 +223,7 @@ class VerdictEvaluationPage(QWidget):
         self.split.currentIndexChanged.connect(self._choose_split)
         self.matrix.cell_chosen.connect(self.browser.show_cell)
         self.images.cell_chosen.connect(self._show_images_of)
-        self.good.activated.connect(lambda _: self._show_images())
+        self.good.activated.connect(self._choose_good)
         self.browser.list_chosen.connect(lambda: self.matrix.select_cell("", ""))
         self.browser.image_chosen.connect(self.image_requested)
         self.reject.moved.connect(self._reject_moved)
@@ -339,7 +339,16 @@ class VerdictEvaluationPage(QWidget):
         if listed != list(names):
             self.good.clear()
             self.good.addItems([self.tr("Verdict of good images…"), *names])
+        project = self._session.project
+        if project is not None and project.file.good_verdict in names:
+            self.good.setCurrentIndex(1 + names.index(project.file.good_verdict))
         self.good.setVisible(not any(map(is_good, names)))
+
+    def _choose_good(self, index: int) -> None:
+        """Store the chosen verdict of good images in the project, and show the confusion."""
+        if self._session.writable:
+            self._session.set_project_field("good_verdict", self.good.itemText(index) if index else "")
+        self._show_images()
 
     def _show_images(self) -> None:
         """Show the confusion of OK and NG at the reject probability."""

@@ -38,7 +38,7 @@ class SourceCommands(QObject):
         session.project_opened.connect(self._show_missing, Qt.ConnectionType.QueuedConnection)
         session.project_closed.connect(self._closed)
         session.sources_changed.connect(self._show_missing)
-        session.images_listed.connect(self._show_missing)
+        session.image_list.listed.connect(self._show_missing)
         session.removal.state_changed.connect(self._moving)
         session.removal.removed.connect(self._removed)
         session.removal.restored.connect(self._restored)

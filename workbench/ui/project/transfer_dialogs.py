@@ -90,7 +90,7 @@ class SourcesDialog(QDialog):
             margins=(22, 18, 22, 16),
             spacing=10,
         )
-        for signal in (session.sources_changed, session.images_listed, session.removal.state_changed):
+        for signal in (session.sources_changed, session.image_list.listed, session.removal.state_changed):
             signal.connect(self._load)
         session.project_closed.connect(self.reject)
         self._load()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -75,6 +76,23 @@ def test_mvtec_folders(project, folder):
         note = annotation.load_note(project, key)
         assert (note.verdict, note.status, note.pin) == ("OK" if "good" in key else None, "done", None)
         assert annotation.load_mask(project, key).any() == ("good" not in key)
+
+
+def test_a_defect_in_a_folder_of_good_images_is_refused(project, folder):
+    for name in ("good/000", "good/001", "crack/000"):
+        photo(folder / "test" / f"{name}.png", len(name))
+    for name, mask in (
+        ("good/000", region(5, 5)),
+        ("good/001", np.zeros_like(region(5, 5))),
+        ("crack/000", region(5, 5)),
+    ):
+        save(folder / "ground_truth" / f"{name}_mask.png", mask * 255)
+    report = import_labels(project, folder)
+    assert [(Path(place).name, why.id) for place, why in report.skipped] == [
+        ("000_mask.png", "import.defect_in_good_folder")
+    ]
+    assert annotation.load_note(project, "test/good/000.png").status == "new" and names_of(project) == {"crack"}
+    assert annotation.load_note(project, "test/good/001.png").status == "done"
 
 
 def test_cityscapes_folders(project, folder):

@@ -412,6 +412,14 @@ def test_a_label_that_is_merged_in_part_is_to_be_checked(project, folder):
     assert report.unfinished == ["a.png"] and status(project, "a.png") == "started"
 
 
+def test_a_task_without_an_image_is_named_by_its_id(project, folder):
+    photo(folder / "a.png")
+    tasks = [*label_studio_task([(10, 10)]), {**label_studio_task([(10, 10)])[0], "id": 7, "data": None}]
+    (folder / "tasks.json").write_text(json.dumps(tasks))
+    report = import_labels(project, folder)
+    assert any(why.id == "import.nameless_image" and "7" in why for _, why in report.skipped)
+
+
 def label_studio_task(*annotations: list) -> list:
     """Return a task with an annotation for each list of (left, top) of a square of 20 % by 20 %."""
 

@@ -46,6 +46,21 @@ def test_file_names_are_split_at_the_last_underscore(project, tmp_path):
     assert set(verdicts(project).values()) == {"rolled-in_scale", "pitted_surface"} and report.notes
 
 
+def test_first_line_of_a_table_may_name_its_separator(project, tmp_path):
+    fill(tmp_path / "in", "a,1.png", "b.png")
+    (tmp_path / "in" / "r.csv").write_bytes(b"sep=;\r\nimage;label\r\na,1.png;OK\r\nb.png;NG\r\n")
+    report = import_labels(project, tmp_path / "in")
+    assert report.skipped == [] and verdicts(project) == {"a,1.png": "OK", "b.png": "NG"}
+
+
+def test_a_table_that_contradicts_the_folder_of_an_image_is_reported(project, tmp_path):
+    fill(tmp_path / "in", "OK/a.png", "NG/b.png", "NG/c.png")
+    (tmp_path / "in" / "r.csv").write_text("image,label\na.png,NG\nb.png,NG\nc.png,OK\n", "utf-8")
+    report = import_labels(project, tmp_path / "in")
+    assert [why.id for _, why in report.skipped] == ["import.several_verdicts"] * 2 and not report.ledger.complete
+    assert verdicts(project) == {"OK/a.png": None, "NG/b.png": "NG", "NG/c.png": None}
+
+
 def test_existing_verdicts_are_replaced_on_request_only(project, tmp_path):
     fill(tmp_path / "in", "OK/1.png", "NG/2.png")
     import_labels(project, tmp_path / "in")

@@ -16,8 +16,8 @@ import numpy as np
 
 from workbench.core.messages import Message
 from workbench.core.project.formats.base import FAULTS, FileTree, Refusal, UnreadableLabel, entry_name, suffix_of
+from workbench.core.project.formats.data_split import split_of
 from workbench.core.project.formats.image_finder import ImageFinder
-from workbench.core.project.formats.mask_names import split_of
 from workbench.core.project.formats.shape_labels import (
     ShapedImage,
     ShapeReader,
@@ -67,6 +67,8 @@ def _parse(tree: FileTree, name: str) -> Iterator[ShapedImage | Refusal]:
         if not isinstance(task.get("annotations"), list):
             task = _task_of(task)
         names = image_names(task)
+        if not names[-1]:
+            raise UnreadableLabel(Message("import.nameless_image", id=str(task.get("id"))))
         known = (one for one in names if PurePosixPath(one).stem in tree.image_stems)
         shaped = ShapedImage(next(known, names[-1]), split=split_of(name))
         annotations = [one for one in listed(task["annotations"]) if not one.get("was_cancelled")]

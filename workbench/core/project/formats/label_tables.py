@@ -13,7 +13,7 @@ import io
 import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import PurePosixPath, PureWindowsPath
 
@@ -29,8 +29,8 @@ from workbench.core.project.formats.base import (
     distinctive_folders,
     entry_name,
 )
+from workbench.core.project.formats.data_split import split_of
 from workbench.core.project.formats.label_export import ExportedImage, LabelExport, LabelWriter
-from workbench.core.project.formats.mask_names import split_of
 from workbench.core.project.formats.mask_pairing import masks_beside_images
 from workbench.core.project.formats.shape_labels import ShapedImage, ShapeReader, each_entry, find_shapes, stored_size
 from workbench.core.project.formats.shapes import Shape
@@ -39,6 +39,7 @@ from workbench.core.project.storage import write_text
 from workbench.inference.io.image_io import IMAGE_SUFFIXES
 
 _SEPARATORS = ",;\t| "
+_SEPARATOR_LINE = re.compile(r"\s*sep=([,;\t|])\s*?\n", re.IGNORECASE)  # first line, for Excel
 _SAMPLE = 200  # rows that are examined to find the column of the images
 
 
@@ -87,7 +88,9 @@ def parse_table(file: str, text: str, stems: frozenset[str] = frozenset()) -> La
     An image is a cell with the suffix of one, or in tables with a header, the name of an image without a suffix
     (`stems`).
     """
-    for separator in _SEPARATORS:
+    named = _SEPARATOR_LINE.match(text)
+    text = text if named is None else text[named.end() :]
+    for separator in _SEPARATORS if named is None else named[1]:
         try:
             rows = [
                 [cell.strip() for cell in row if cell.strip() or separator != " "]
@@ -101,9 +104,9 @@ def parse_table(file: str, text: str, stems: frozenset[str] = frozenset()) -> La
         image = _image_column(rows, stems if PurePosixPath(file).suffix.lower() != ".txt" else frozenset())
         if image is None:
             continue
-        named = is_image(rows[0][image])
-        titles = () if named else tuple(rows[0])
-        body = rows if named else rows[1:]
+        untitled = is_image(rows[0][image])
+        titles = () if untitled else tuple(rows[0])
+        body = rows if untitled else rows[1:]
         if max(map(len, body), default=0) > 1:
             return LabelTable(file, titles, body, image)
     return None
@@ -318,7 +321,20 @@ def find_table(tree: FileTree, options: ImportOptions, known: dict[int, str]) ->
         for row, name, why in refused:
             yield Refusal(tree.path(file), why, entry_name("row", row), (), (name,) if name else ())
 
-    return find_shapes(tree, list(found), parse, options)
+    batch = find_shapes(tree, list(found), parse, options)
+    given = {name: verdict for _, verdicts, _ in found.values() for name, verdict in verdicts.items()}
+    kinds = frozenset(given.values())
+    batch.entries = [_compare_folder(entry, given.get(entry.aliases[0], ""), kinds) for entry in batch.entries]
+    return batch
+
+
+def _compare_folder(entry: ImportedEntry, verdict: str, kinds: frozenset[str]) -> ImportedEntry:
+    """Refuse a verdict of a table whose image lies in the folder of another one."""
+    folder = "" if entry.image is None else entry.image.parent.name
+    if not verdict or folder not in kinds - {verdict}:
+        return entry
+    why = Message("import.several_verdicts", names=f"{folder}, {verdict}")
+    return replace(entry, refused=(*entry.refused, ("", why)))
 
 
 def _read(verdict: str, width: int, height: int) -> ImportedLabel:

@@ -14,7 +14,9 @@ from pathlib import Path, PurePosixPath
 
 from workbench.core.messages import Message
 from workbench.core.project.formats.base import FileTree, PairingChoice, suffix_of, without_suffix
-from workbench.core.project.formats.mask_files import ARRAY_SUFFIXES, content_of, size_of
+from workbench.core.project.formats.data_split import listed_rows
+from workbench.core.project.formats.mask_content import content_of, size_of
+from workbench.core.project.formats.mask_files import ARRAY_SUFFIXES
 from workbench.core.project.formats.mask_names import (
     CERTAIN,
     LIKELY,
@@ -22,7 +24,6 @@ from workbench.core.project.formats.mask_names import (
     FileName,
     file_name,
     is_derived,
-    listed_pairs,
     mask_level,
     without_mask_words,
     words_of,
@@ -325,6 +326,24 @@ class _Engine:
 
 def _choice(rule: str, text: str, pairs: Examples) -> PairingChoice:
     return PairingChoice(rule, text, len(pairs), pairs[:_EXAMPLES])
+
+
+def listed_pairs(tree: FileTree) -> dict[str, str]:
+    """Return mask -> image of the pairs in lists of PaddleSeg and PaddleX, relative to the list or to the tree.
+
+    The list in an export of the workbench is one of them.
+    """
+    files = tree.names
+    pairs = {label: image for label, image in tree.originals.pairs.items() if suffix_of(label) in IMAGE_SUFFIXES}
+    for name, _, columns in listed_rows(tree):
+        if len(columns) != 2:
+            continue
+        for folder in (PurePosixPath(name).parent, PurePosixPath()):
+            image, mask = (str(folder / column) for column in columns)
+            if image != mask and image in files and mask in files and PurePosixPath(mask).suffix != ".xml":
+                pairs[mask] = image
+                break
+    return pairs
 
 
 class FolderWords:

@@ -25,6 +25,7 @@ from workbench.core.project.formats.base import (
     ImportOptions,
     PairingChoice,
     Refusal,
+    UnreadableLabel,
     distinctive_folders,
     empty_label,
     entry_name,
@@ -43,7 +44,8 @@ from workbench.core.project.formats.label_export import (
     write_lines,
 )
 from workbench.core.project.formats.label_studio import TaskMasks, count_task_masks, task_masks
-from workbench.core.project.formats.mask_files import MaskContent, content_of, describe, losses_of, read_raw, size_of
+from workbench.core.project.formats.mask_content import MaskContent, content_of, describe, size_of
+from workbench.core.project.formats.mask_files import losses_of, read_raw
 from workbench.core.project.formats.mask_names import mask_level, without_mask_words
 from workbench.core.project.formats.mask_pairing import AS_MASKS, Pairing, name_after, pair, spellings
 from workbench.core.project.formats.mask_values import LabelList, ValueMeaning, decide, find_lists, write_list
@@ -136,7 +138,7 @@ class _MaskSet:
         self.from_one = set(files) if smallest == 1 else set()
         self.contents |= {mask: replace(files[mask], values=files[mask].values - 1) for mask in self.from_one}
 
-    def _reader(self, masks: Iterable[str]) -> Callable[[int, int], ImportedLabel]:
+    def _reader(self, masks: Iterable[str], *, good: bool = False) -> Callable[[int, int], ImportedLabel]:
         parts = [
             _Part(
                 self._tree.path(mask),
@@ -147,18 +149,22 @@ class _MaskSet:
             )
             for mask in masks
         ]
-        return partial(_read, parts)
+        return partial(_read, parts, good=good)
 
     def entries(self) -> Iterator[ImportedEntry]:
         """Yield the labels of the images that have masks."""
         path = self._tree.path
+        good = {image for image in self.of_image if is_good(PurePosixPath(image).parent.name)}
+        good = good if len(good) < len(self.of_image) else set()  # a folder "ok" of all images says nothing
         for image, found in self.of_image.items():
             several = len(set(map(without_suffix, found))) < len(found)  # files of one mask, which must be equal
             shifted = not self.pairing.shifted.isdisjoint(found)
             for group in [found] if self.merged and not several else [[mask] for mask in found]:
                 first = group[0] == found[0]
                 refused = _further(task for task in self._tasks if task.image == image and first)
-                entry = ImportedEntry(path(group[0]), path(image), image, self._reader(group), refused=refused)
+                entry = ImportedEntry(
+                    path(group[0]), path(image), image, self._reader(group, good=image in good), refused=refused
+                )
                 entry = replace(entry, remark=Message("import.shifted") if shifted else "", doubtful=shifted)
                 yield replace(entry, count=len(group) + len(refused))
 
@@ -214,13 +220,11 @@ def _meanings(
 def _refusals(tree: FileTree, pairing: Pairing, *, any_masks: bool) -> list[Refusal]:
     """Return the masks that are not imported before the questions about them are answered, for each possible image."""
     refused = []
-    options = ", ".join(choice.rule for choice in pairing.choices)
     for mask, images in pairing.open.items():
-        why = Message("import.pairing_open" if len(images) > 1 else "import.pairing_rival", options=options)
+        why = Message("import.pairing_open" if len(images) > 1 else "import.pairing_rival")
         refused.append(Refusal(tree.path(mask), why, images=tuple(map(tree.path, images))))
     for file, image in pairing.doubtful.items():
-        why = Message("import.doubtful", options=options)
-        refused.append(Refusal(tree.path(file), why, images=(tree.path(image or file),)))
+        refused.append(Refusal(tree.path(file), Message("import.doubtful"), images=(tree.path(image or file),)))
     if not any_masks and not refused:
         for file, image in pairing.not_masks.items():
             refused.append(Refusal(tree.path(file), Message("import.many_grays_threshold"), images=(tree.path(image),)))
@@ -257,9 +261,11 @@ class _Part:
         return *self.meaning.apply(raw, content, self.name), raw.instances
 
 
-def _read(parts: list[_Part], width: int, height: int) -> ImportedLabel:
-    """Return the label of one mask, or of several masks of different classes."""
+def _read(parts: list[_Part], width: int, height: int, *, good: bool) -> ImportedLabel:
+    """Return the label of one mask, or of several masks of different classes. good: the folder says: no defects."""
     found = [part.read(width, height) for part in parts]
+    if good and any(((mask > 0) & (mask <= MAX_CLASS_ID)).any() for mask, *_ in found):
+        raise UnreadableLabel(Message("import.defect_in_good_folder"))
     lost = Counter({"import.instances": sum(instances for *_, instances in found)})
     labels = [(mask, names) for mask, names, _ in found]
     if len(labels) == 1:
