@@ -52,7 +52,7 @@ class Neighbors:
     def of(cls, features: np.ndarray, center: np.ndarray, scale: np.ndarray) -> Neighbors:
         """Return the neighbors with these features, float32 (n, features), and the limit 1."""
         vectors = np.clip(np.rint(_STEP * _standardized(features, center, scale)), -127, 127).astype(np.int8)
-        return cls(1.0, *(_encoded(array) for array in (np.float32(center), np.float32(scale), vectors)))
+        return cls(1.0, *(_encoded(array) for array in (center.astype(np.float32), scale.astype(np.float32), vectors)))
 
     @cached_property
     def _center(self) -> np.ndarray:
@@ -190,7 +190,7 @@ class UnlikeScore(CellFeatures):
         """Return the result of the comparison with the training images, with the score. shape: (H, W, ...)."""
         if not self._count:
             return found
-        mean = np.float32(np.asarray(self._total)[None] / self._count)
+        mean = (np.asarray(self._total)[None] / self._count).astype(np.float32)
         value = max(self._farthest, float(self._known.image.distances(mean).min()))
         found = replace(found or InputCheck(True), unlike=round(value, 3))
         if value <= 1:
