@@ -3781,6 +3781,10 @@
         <translation>正在比较：{done} / {total} 张图片</translation>
     </message>
     <message>
+        <source>Merging: {done} of {total} {total:image|images}</source>
+        <translation>正在合并：{done} / {total} 张图片</translation>
+    </message>
+    <message>
         <source>Adds the labels and new images of another project, for example of a copy that a colleague has labeled. Images are matched by content, classes by name. The other project is not changed.</source>
         <translation>添加另一个项目的标注和新图片，例如同事标注过的副本。图片按内容匹配，类别按名称匹配。另一个项目不会被更改。</translation>
     </message>

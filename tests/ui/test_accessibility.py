@@ -79,7 +79,7 @@ def factories(application, folder: Path) -> dict[type[QDialog], Callable[[], QDi
         ClassMergeDialog: lambda: ClassMergeDialog(session, session.project.classes[0], merge=True, parent=window),
         PredictFolderDialog: lambda: PredictFolderDialog(model_names(services.run_list), window),
         GpuCheckDialog: lambda: GpuCheckDialog(window),
-        MergeDialog: lambda: MergeDialog(session, services.project_merge, window),
+        MergeDialog: lambda: MergeDialog(session, window),
         NewProjectDialog: lambda: NewProjectDialog(folder, window),
         PackDialog: lambda: PackDialog(session, services.packing, folder / "p.zip", window),
         UnpackDialog: lambda: UnpackDialog(services.packing, None, folder, window),

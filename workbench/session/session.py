@@ -139,26 +139,19 @@ class SessionParts(QObject):
         self.classes = ClassList(self.editor, self)
         self.notes = ImageNotes(self.editor, self.autosave, self.classes, self)
         self.verdict_steps = VerdictSteps(self.editor, self.autosave, self.image_list, self.classes, self.notes, self)
-        self.class_merge = ClassMergeJob(self.editor, self.autosave, self.image_list, self.classes, self)
-        self.label_import = LabelImportJob(self.editor, self.autosave, self.classes, self)
+        writers = self.editor, self.autosave, self.classes, self.verdict_steps
+        self.class_merge = ClassMergeJob(*writers, self.image_list, self)
+        self.label_import = LabelImportJob(*writers, self)
         self.areas = AreaSteps(self.undo_stack, self)
-        self.removal = ImageRemoval(self, self)
+        parts = self.editor, self.autosave, self.image_list, self.current, self.verdict_steps
+        self.removal = ImageRemoval(*parts, self)
         self._connect()
         call_at_end(self.end)
 
     def _connect(self) -> None:
-        editing, changes = (self.editor, self.autosave, self.classes, self.notes), (self.class_merge, self.label_import)
-        for part in (
-            *editing,
-            self.image_list,
-            self.label_copier,
-            self.current,
-            self.folder,
-            self.verdict_steps,
-            *changes,
-            self.areas,
-        ):
-            part.problem_met.connect(self.problem_met)
+        for part in vars(self).values():
+            if hasattr(part, "problem_met"):
+                part.problem_met.connect(self.problem_met)
         self.notes.changed.connect(self._note_changed)
         self.editor.note_changed.connect(self._note_changed)
         self.editor.committed.connect(self.autosave.record_patch)
@@ -168,7 +161,8 @@ class SessionParts(QObject):
         self.image_loader.loaded.connect(self.image_list.mark_opened)
         self.image_loader.failed.connect(self.image_list.mark_broken)
         self.folder.returned.connect(self.current.read_again)
-        for job in changes:
+        self.removal.sources_changed.connect(self.sources_changed)
+        for job in (self.class_merge, self.label_import):
             self.current.opened.connect(job.lock_open_image)
             job.written.connect(self.reload)
         self.problem_met.connect(self.folder.on_problem)
@@ -292,6 +286,7 @@ class SessionParts(QObject):
         for part in (self.image_loader, self.image_list, self.label_copier, self.current, self.folder, self.project):
             part.close()
         self.project = None
+        self.removal.open(None)
         self.classes.close()
         self.undo_stack.clear()
         self.project_closed.emit()
@@ -322,10 +317,6 @@ class SessionParts(QObject):
         """Open an image; `current.opened` or `current.failed` follows. Until then the former one stays open."""
         if self.project is not None:
             self.current.open(key)
-
-    def close_image(self) -> None:
-        """Close the open image; `current.failed` follows, as there is no other one."""
-        self.current.leave()
 
     def refresh_images(self) -> None:
         """Scan the folders again."""

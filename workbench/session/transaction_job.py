@@ -21,6 +21,7 @@ from workbench.session.image_list import ImageList
 from workbench.session.label import LabelLock
 from workbench.session.tasks import Job, ThinnedProgress
 from workbench.session.undo import Barrier
+from workbench.session.verdict_steps import VerdictSteps
 
 
 class ChangeBarrier(Barrier):
@@ -51,10 +52,17 @@ class TransactionJob(Job):
     dropped = Signal(object)  # message about older changes that can no longer be undone
 
     def __init__(
-        self, editor: Editor, autosave: Autosave, classes: ClassList, locked: Problem, parent: QObject | None = None
+        self,
+        editor: Editor,
+        autosave: Autosave,
+        classes: ClassList,
+        verdict_steps: VerdictSteps,
+        locked: Problem,
+        parent: QObject | None = None,
     ) -> None:
         super().__init__(parent)
         self._editor, self._autosave, self._classes = editor, autosave, classes
+        self._verdict_steps = verdict_steps
         self._undo_stack = editor.undo_stack
         self._lock = LabelLock(locked)
         self._project: Project | None = None
@@ -94,6 +102,7 @@ class TransactionJob(Job):
 
     def _saved(self) -> bool:
         self._editor.finish_stroke()
+        self._verdict_steps.finish()
         return self._autosave.flush()
 
     def _run(
@@ -209,11 +218,12 @@ class ClassMergeJob(TransactionJob):
         self,
         editor: Editor,
         autosave: Autosave,
-        image_list: ImageList,
         classes: ClassList,
+        verdict_steps: VerdictSteps,
+        image_list: ImageList,
         parent: QObject | None = None,
     ) -> None:
-        super().__init__(editor, autosave, classes, ClassesChanging(), parent)
+        super().__init__(editor, autosave, classes, verdict_steps, ClassesChanging(), parent)
         self._image_list = image_list
         self.change: ClassMerge | None = None
 
