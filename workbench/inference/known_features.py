@@ -122,7 +122,7 @@ def _from_json(kind: Any, content: Any) -> Any:
     return kind(**content)
 
 
-class CellFeatures:
+class FeatureCells:
     """Features of the cells of an image, collected tile by tile.
 
     inside: pixels that are inspected, bool (H, W), None for all; other cells do not count.
@@ -165,10 +165,10 @@ def _pixels(places: np.ndarray, side: int) -> np.ndarray:
     return np.minimum((places * side).astype(int), side - 1)
 
 
-class UnlikeScore(CellFeatures):
+class UnlikeScore(FeatureCells):
     """Unlike score of an image, whose cells are added as they are computed; 1 is the limit.
 
-    known: features to compare with. inside: as of `CellFeatures`.
+    known: features to compare with. inside: as of `FeatureCells`.
     """
 
     def __init__(self, known: KnownFeatures, inside: np.ndarray | None = None) -> None:

@@ -16,7 +16,7 @@ from .input_guard import InputCheck, check_input, is_withheld
 from .inspection_area import NO_MAPS, AreaMaps, InspectionArea, placed_area
 from .io.opencv import cv2
 from .io.tiff_regions import ImageArray
-from .known_features import CellFeatures, UnlikeScore
+from .known_features import FeatureCells, UnlikeScore
 from .model_settings import MIRRORED, MODEL_FILE, UNSURE, ModelSettings, load_settings
 from .part_position import Placement, is_lost
 from .region_table import RegionTable
@@ -318,7 +318,7 @@ class Predictor:
         area, _ = placed_area(self.settings.areas, name, image)
         image, _ = self._check_input(image)
         inside = _inside(area, image)
-        cells = CellFeatures(inside)
+        cells = FeatureCells(inside)
         if self.settings.task == "classification":
             image = image if inside is None else blank_outside(np.asarray(image), inside, self.settings)
             self._verdict_probabilities(image, None, cells)
@@ -364,7 +364,7 @@ class Predictor:
         return result
 
     def _verdict_probabilities(
-        self, image: ImageArray, cancelled: Callable[[], bool] | None, cells: CellFeatures | None = None
+        self, image: ImageArray, cancelled: Callable[[], bool] | None, cells: FeatureCells | None = None
     ) -> np.ndarray:
         batch = normalize(np.asarray(resize_for_network(image, self.settings)), self.settings)[None]
         outputs, features = self._predict_tiles(batch, (1, len(self.settings.verdicts)), cancelled, cells is not None)
@@ -380,7 +380,7 @@ class Predictor:
         image: ImageArray,
         progress: Callable[[int, int], None] | None,
         cancelled: Callable[[], bool] | None,
-        cells: CellFeatures | None = None,
+        cells: FeatureCells | None = None,
         *,
         background: bool = True,
     ) -> Iterator[tuple[int, np.ndarray]]:
@@ -404,7 +404,7 @@ class Predictor:
         grid: Grid,
         progress: Callable[[int, int], None] | None,
         cancelled: Callable[[], bool] | None,
-        cells: CellFeatures | None,
+        cells: FeatureCells | None,
     ) -> Iterator[np.ndarray]:
         corners = list(grid)
         for first in range(0, len(corners), self.settings.batch):
