@@ -19,7 +19,6 @@ from tests.inference.conftest import BRIGHT, DARK, spotted
 from workbench.cli.serving import request_handler
 from workbench.cli.serving.http_app import description, test_page as page_of_tests
 from workbench.cli.serving.responses import WIDTH, Counters, HttpError, choose_form
-from workbench.inference.input_guard import InputCheck
 from workbench.inference.inspection_area import AreaPolygon, InspectionArea
 from workbench.inference.io.image_io import decode_image
 from workbench.inference.model_settings import load_settings, save_settings
@@ -338,17 +337,8 @@ def test_metrics_count_requests(served, gray_export):
     assert counted['workbench_predict_seconds_bucket{le="+Inf"}'] == 4
     assert counted["workbench_predict_seconds_sum"] > 0
     assert counted["workbench_queue_depth"] == counted["workbench_in_flight"] == 0
-    assert counted['workbench_images_total{input="ok"}'] == 2
     assert counted["workbench_network_calls_total"] == len(one.engine.calls)
     assert counted["workbench_network_pictures_total"] == sum(shape[0] for shape in one.engine.calls)
-
-
-def test_unlike_images_are_counted():
-    counters = Counters()
-    for found in (None, InputCheck(True, unlike=0.4), InputCheck(False, ("black",)), InputCheck(False, unlike=2.0)):
-        counters.count_image(found)
-    assert 'workbench_images_total{input="ok"} 2\n' in counters.text()
-    assert 'workbench_images_total{input="unlike"} 2\n' in counters.text()
 
 
 def test_duration_buckets_are_cumulative():

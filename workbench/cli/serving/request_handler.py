@@ -445,7 +445,6 @@ class RequestHandler:
         predictor = Predictor(self.settings, self.network.client(lambda: self._may_stop(job)))
         result = predictor.predict(image, name=job.name or "", cancelled=lambda: self._may_stop(job))
         body = write_response(image, result, self.settings, job.form, include=job.include, waited=waited)
-        self.counters.count_image(result.input)
         self._on_result(result, job.name)
         if self._on_image is not None:
             self._on_image(content, result, job.name)
