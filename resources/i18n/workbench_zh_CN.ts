@@ -5796,8 +5796,8 @@
         <translation>使用该区域的图片重新按整图检测</translation>
     </message>
     <message>
-        <source>Inspection area mo&amp;ves with the part</source>
-        <translation>检测区域随零件移动(&amp;V)</translation>
+        <source>Inspection area moves with the part</source>
+        <translation>检测区域随零件移动</translation>
     </message>
     <message>
         <source>Find the part of this image in each image, shifted and rotated, and move the area with it</source>
@@ -13579,6 +13579,46 @@
     <message>
         <source>{n}-bit values are scaled to the range of the training images</source>
         <translation>{n} 位数值已换算到训练图片的范围</translation>
+    </message>
+    <message>
+        <source>the image shows no structure</source>
+        <translation>图片没有可识别的结构</translation>
+    </message>
+    <message>
+        <source>the part of the reference image was not found</source>
+        <translation>未找到参考图片中的零件</translation>
+    </message>
+    <message>
+        <source>the image fits the reference image at several positions</source>
+        <translation>图片在多个位置都与参考图片相符</translation>
+    </message>
+    <message>
+        <source>the part has moved by {n} px, more than the limit of {m} px</source>
+        <translation>零件移动了 {n} px，超过 {m} px 的限值</translation>
+    </message>
+    <message>
+        <source>the part is rotated by {n}°, more than the limit of {m}°</source>
+        <translation>零件旋转了 {n}°，超过 {m}° 的限值</translation>
+    </message>
+    <message>
+        <source>the image has other proportions than the reference image</source>
+        <translation>图片的长宽比与参考图片不同</translation>
+    </message>
+    <message>
+        <source>the image has more than {n} pixels a side</source>
+        <translation>图片的边长超过 {n} 像素</translation>
+    </message>
+    <message>
+        <source>the inspection area is too small to be found</source>
+        <translation>检测区域太小，无法寻找</translation>
+    </message>
+    <message>
+        <source>the reference image looks alike at several positions or rotations</source>
+        <translation>参考图片在多个位置或角度看起来相同</translation>
+    </message>
+    <message>
+        <source>the reference image shows nothing</source>
+        <translation>参考图片没有内容</translation>
     </message>
     <message>
         <source>only {n} of at least {m} parts</source>
