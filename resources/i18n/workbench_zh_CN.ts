@@ -13024,10 +13024,6 @@
         <translation>{file} 已作为 {image} 的标注，这是唯一同名的图像，但位于另一个工件的文件夹中；请检查</translation>
     </message>
     <message>
-        <source>the numbers of the masks start elsewhere than those of the images, so the mask may be that of another image; check it</source>
-        <translation>掩膜的编号与图像的编号起点不同，此掩膜可能属于另一张图像，请检查</translation>
-    </message>
-    <message>
         <source>the file lists the image twice, with different sizes, so its labels may be those of two images</source>
         <translation>该文件两次列出此图像且尺寸不同，其标注可能属于两张图像</translation>
     </message>
@@ -13064,8 +13060,20 @@
         <translation>掩膜中有类别列表未说明的值：{ids}，最多涉及 {n} 个掩膜。</translation>
     </message>
     <message>
+        <source>other masks may be those of its image as well; answer the question about it</source>
+        <translation>它的图片也可能对应其他掩膜；请先回答相关问题</translation>
+    </message>
+    <message>
         <source>The folders of masks belong to the folders of images in their order.</source>
         <translation>掩膜文件夹按顺序对应图像文件夹。</translation>
+    </message>
+    <message>
+        <source>Masks and images with equal numbers belong together.</source>
+        <translation>编号相同的掩膜和图片相互对应。</translation>
+    </message>
+    <message>
+        <source>The masks belong to the images in the order of their numbers, which start elsewhere.</source>
+        <translation>掩膜与图片的起始编号不同，按编号顺序相互对应。</translation>
     </message>
     <message>
         <source>The masks in “{masks}” belong to the images in “{images}”.</source>
@@ -14518,10 +14526,6 @@
     <message>
         <source>it is a mask by its name or by its content only; answer the question about it</source>
         <translation>仅从名称或仅从内容看它是掩膜；请先回答相关问题</translation>
-    </message>
-    <message>
-        <source>its image has masks in other folders as well; answer the question about it</source>
-        <translation>其图像在其他文件夹中也有掩膜；请先回答相关问题</translation>
     </message>
     <message>
         <source>Only a part of {where} is inspected ({n} {n:polygon|polygons}, {share} of the image): outside of it, everything is background, and labels count neither in training nor in metrics.</source>

@@ -162,14 +162,22 @@ def test_one_folder_of_masks_for_two_of_images_is_a_question(project, folder):
     assert annotation.load_mask(project, "cam1/1.png") is None
 
 
-@pytest.mark.parametrize(("numbers", "is_open"), [((0, 1, 2), True), ((1, 2, 7), False)])
-def test_masks_whose_numbers_start_elsewhere_are_to_be_checked(project, folder, numbers, is_open):
+@pytest.mark.parametrize(("numbers", "is_open"), [((0, 1, 2), True), ((1, 2, 7), False), ((1, 2, 3), False)])
+def test_masks_whose_numbers_start_elsewhere_are_a_question(project, folder, numbers, is_open):
     for number, other in zip((1, 2, 3), numbers):
         photo(folder / "images" / f"img{number}.png", number)
         save(folder / "masks" / f"mask{other}.png", region(number))
     report = import_labels(project, folder)
-    assert report.labeled == 2 and len(report.unfinished) == (2 if is_open else 0)
-    assert any("start elsewhere" in text for _, text in report.image_notes) == is_open
+    assert report.labeled == (0 if is_open else len({1, 2, 3} & set(numbers))) and not report.unfinished
+    assert [(choice.rule, choice.count) for choice in report.pairings] == (
+        [("numbers=equal", 2), ("numbers=order", 3)] if is_open else []
+    )
+    if is_open:
+        report = import_labels(project, folder, pair="numbers=equal")
+        assert (report.labeled, len(report.skipped), report.pairings) == (2, 1, [])
+        report = import_labels(project, folder, pair="numbers=order", conflicts="replace")
+        assert (report.labeled, report.skipped, report.pairings) == (3, [], [])
+        assert_labels(project, {f"images/img{number}.png": number for number in (1, 2, 3)})
 
 
 def test_folders_with_other_names_are_paired_in_order_on_request(project, folder):
