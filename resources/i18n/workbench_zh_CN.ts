@@ -5674,8 +5674,8 @@
         <translation>使用该区域的图片重新按整图检测</translation>
     </message>
     <message>
-        <source>Inspection area mo&amp;ves with the part</source>
-        <translation>检测区域随零件移动(&amp;V)</translation>
+        <source>Inspection area moves with the part</source>
+        <translation>检测区域随零件移动</translation>
     </message>
     <message>
         <source>Find the part of this image in each image, shifted and rotated, and move the area with it</source>
