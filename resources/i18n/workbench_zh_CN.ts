@@ -352,6 +352,17 @@
     </message>
 </context>
 <context>
+    <name>ClassBars</name>
+    <message>
+        <source>Images by class</source>
+        <translation>各类别的图片数</translation>
+    </message>
+    <message>
+        <source>No defects</source>
+        <translation>没有缺陷</translation>
+    </message>
+</context>
+<context>
     <name>ClassMergeCard</name>
     <message>
         <source>Cancel</source>
@@ -1134,6 +1145,109 @@
     <message>
         <source>Mark the image as done and open the next one</source>
         <translation>将此图片标为已完成并打开下一张</translation>
+    </message>
+</context>
+<context>
+    <name>DriftDialog</name>
+    <message>
+        <source>Results over time</source>
+        <translation>结果随时间的变化</translation>
+    </message>
+    <message>
+        <source>Folder of --log-jsonl or of results</source>
+        <translation>--log-jsonl 所在文件夹或结果文件夹</translation>
+    </message>
+    <message>
+        <source>Rows</source>
+        <translation>行</translation>
+    </message>
+    <message>
+        <source>By shift</source>
+        <translation>按班次</translation>
+    </message>
+    <message>
+        <source>By hour</source>
+        <translation>按小时</translation>
+    </message>
+    <message>
+        <source>Station</source>
+        <translation>工位</translation>
+    </message>
+    <message>
+        <source>All stations</source>
+        <translation>全部工位</translation>
+    </message>
+    <message>
+        <source>Hours of the reference</source>
+        <translation>参考时段的小时数</translation>
+    </message>
+    <message>
+        <source>Automatic</source>
+        <translation>自动</translation>
+    </message>
+    <message>
+        <source> h</source>
+        <translation> 小时</translation>
+    </message>
+    <message>
+        <source>The first hours with images, with which the others are compared</source>
+        <translation>最先有图片的若干小时，其余时段与之比较</translation>
+    </message>
+    <message>
+        <source>Use selected rows as reference</source>
+        <translation>以选中的行为参考时段</translation>
+    </message>
+    <message>
+        <source>Periods</source>
+        <translation>时段</translation>
+    </message>
+    <message>
+        <source>Last images that are not OK</source>
+        <translation>最近的非 OK 图片</translation>
+    </message>
+    <message>
+        <source>Save shift report…</source>
+        <translation>保存班次报告…</translation>
+    </message>
+    <message>
+        <source>Refresh</source>
+        <translation>刷新</translation>
+    </message>
+    <message>
+        <source>Close</source>
+        <translation>关闭</translation>
+    </message>
+    <message>
+        <source>Reference</source>
+        <translation>参考时段</translation>
+    </message>
+    <message>
+        <source>No results are shown</source>
+        <translation>没有显示结果</translation>
+    </message>
+    <message>
+        <source>Choose the folder in which the line writes its results.</source>
+        <translation>请选择产线写入结果的文件夹。</translation>
+    </message>
+    <message>
+        <source>Select rows of the table</source>
+        <translation>请选择表中的行</translation>
+    </message>
+    <message>
+        <source>The image is not here</source>
+        <translation>图片不在此处</translation>
+    </message>
+    <message>
+        <source>Web page (*.html)</source>
+        <translation>网页 (*.html)</translation>
+    </message>
+    <message>
+        <source>PDF document (*.pdf)</source>
+        <translation>PDF 文档 (*.pdf)</translation>
+    </message>
+    <message>
+        <source>Save report</source>
+        <translation>保存报告</translation>
     </message>
 </context>
 <context>
@@ -5654,6 +5768,14 @@
         <translation>产线为标注保留的图片：查看并取入项目</translation>
     </message>
     <message>
+        <source>Results over time…</source>
+        <translation>结果随时间的变化…</translation>
+    </message>
+    <message>
+        <source>What a line has found by shift and hour, and what has moved; with a shift report</source>
+        <translation>按班次和小时显示产线的结果及其变化，可生成班次报告</translation>
+    </message>
+    <message>
         <source>Ima&amp;ge folders…</source>
         <translation>图片文件夹(&amp;G)…</translation>
     </message>
@@ -5886,6 +6008,21 @@
     <message>
         <source>Labels found: {formats}. Their import is shown after the project is created.</source>
         <translation>发现标注：{formats}。创建项目后将显示导入界面。</translation>
+    </message>
+</context>
+<context>
+    <name>RatePlot</name>
+    <message>
+        <source>Rates over time</source>
+        <translation>比例随时间的变化</translation>
+    </message>
+    <message>
+        <source>Images, %</source>
+        <translation>图片，%</translation>
+    </message>
+    <message>
+        <source>No results</source>
+        <translation>没有结果</translation>
     </message>
 </context>
 <context>
@@ -9814,6 +9951,22 @@
         <translation>请在窗口中绘制，或修正文件：width、height 以及带有 points 的 polygons。</translation>
     </message>
     <message>
+        <source>{path} cannot be used as results of a line: {why}.</source>
+        <translation>{path} 不能用作产线结果：{why}。</translation>
+    </message>
+    <message>
+        <source>Choose files of --log-jsonl, or folders of results.</source>
+        <translation>请选择 --log-jsonl 的文件或结果文件夹。</translation>
+    </message>
+    <message>
+        <source>The training of {path} cannot be repeated, for {n} {n:reason|reasons}, the first: {why}.</source>
+        <translation>{path} 的训练无法重复，原因有 {n} 个，第一个：{why}。</translation>
+    </message>
+    <message>
+        <source>Restore these files as they were when it was exported.</source>
+        <translation>请把这些文件恢复为导出时的内容。</translation>
+    </message>
+    <message>
         <source>The inspection area of {path} moves with the part, but its place was not found: {why}.</source>
         <translation>{path} 的检测区域随零件移动，但未找到其位置：{why}。</translation>
     </message>
@@ -13224,6 +13377,10 @@
         <translation>训练记录</translation>
     </message>
     <message>
+        <source>the images of the inbox</source>
+        <translation>收件箱的图片</translation>
+    </message>
+    <message>
         <source>{first}, {rest}</source>
         <translation>{first}，{rest}</translation>
     </message>
@@ -13410,6 +13567,46 @@
     <message>
         <source>{n}-bit values are scaled to the range of the training images</source>
         <translation>{n} 位数值已换算到训练图片的范围</translation>
+    </message>
+    <message>
+        <source>the image shows no structure</source>
+        <translation>图片没有可识别的结构</translation>
+    </message>
+    <message>
+        <source>the part of the reference image was not found</source>
+        <translation>未找到参考图片中的零件</translation>
+    </message>
+    <message>
+        <source>the image fits the reference image at several positions</source>
+        <translation>图片在多个位置都与参考图片相符</translation>
+    </message>
+    <message>
+        <source>the part has moved by {n} px, more than the limit of {m} px</source>
+        <translation>零件移动了 {n} px，超过 {m} px 的限值</translation>
+    </message>
+    <message>
+        <source>the part is rotated by {n}°, more than the limit of {m}°</source>
+        <translation>零件旋转了 {n}°，超过 {m}° 的限值</translation>
+    </message>
+    <message>
+        <source>the image has other proportions than the reference image</source>
+        <translation>图片的长宽比与参考图片不同</translation>
+    </message>
+    <message>
+        <source>the image has more than {n} pixels a side</source>
+        <translation>图片的边长超过 {n} 像素</translation>
+    </message>
+    <message>
+        <source>the inspection area is too small to be found</source>
+        <translation>检测区域太小，无法寻找</translation>
+    </message>
+    <message>
+        <source>the reference image looks alike at several positions or rotations</source>
+        <translation>参考图片在多个位置或角度看起来相同</translation>
+    </message>
+    <message>
+        <source>the reference image shows nothing</source>
+        <translation>参考图片没有内容</translation>
     </message>
     <message>
         <source>only {n} of at least {m} parts</source>
@@ -13614,6 +13811,186 @@
     <message>
         <source>Cohen&apos;s kappa, agreement beyond chance: 1 if the verdicts always agree, 0 if they agree as often as by chance. Above 0.75 agreement is good, below 0.4 poor (AIAG).</source>
         <translation>Cohen 的 Kappa 系数，即超出偶然的一致程度：始终一致为 1，与偶然一致的频率相同为 0。高于 0.75 为良好，低于 0.4 为较差（AIAG）。</translation>
+    </message>
+    <message>
+        <source>the model was not trained by this application</source>
+        <translation>该模型不是由本软件训练的</translation>
+    </message>
+    <message>
+        <source>the record has no checksums of the images, as in earlier versions</source>
+        <translation>记录中没有图片的校验和（早期版本）</translation>
+    </message>
+    <message>
+        <source>{name} has changed</source>
+        <translation>{name} 已更改</translation>
+    </message>
+    <message>
+        <source>{name} is missing</source>
+        <translation>缺少 {name}</translation>
+    </message>
+    <message>
+        <source>the label of {name} has changed</source>
+        <translation>{name} 的标注已更改</translation>
+    </message>
+    <message>
+        <source>{n} {n:label was|labels were} added during the training, and {n:is|are} used from the beginning now.</source>
+        <translation>训练期间加入了 {n} 个标注，现在从一开始就使用。</translation>
+    </message>
+    <message>
+        <source>The training was limited by time, so that the number of steps differs.</source>
+        <translation>训练受时间限制，因此训练步数不同。</translation>
+    </message>
+    <message>
+        <source>{name} is {now}, and was {then}.</source>
+        <translation>{name} 现在是 {now}，当时是 {then}。</translation>
+    </message>
+    <message>
+        <source>Shift report</source>
+        <translation>班次报告</translation>
+    </message>
+    <message>
+        <source>{n} {n:image|images}, times of {zone}. Made with Defect Workbench {version}</source>
+        <translation>{n} 张图片，时间按 {zone}。由 Defect Workbench {version} 生成</translation>
+    </message>
+    <message>
+        <source>Rework</source>
+        <translation>返工</translation>
+    </message>
+    <message>
+        <source>Unsure</source>
+        <translation>不确定</translation>
+    </message>
+    <message>
+        <source>Error</source>
+        <translation>错误</translation>
+    </message>
+    <message>
+        <source>Unlike the training</source>
+        <translation>与训练图片不同</translation>
+    </message>
+    <message>
+        <source>{n} {n:line is|lines are} damaged and not counted.</source>
+        <translation>{n} 行已损坏，未计入。</translation>
+    </message>
+    <message>
+        <source>{n} {n:line is|lines are} of another version and not counted.</source>
+        <translation>{n} 行属于其他版本，未计入。</translation>
+    </message>
+    <message>
+        <source>{n} {n:result was|results were} delivered again and counted once.</source>
+        <translation>{n} 个结果被重复发送，只计一次。</translation>
+    </message>
+    <message>
+        <source>{n} {n:line states|lines state} no time zone; that of this table is assumed.</source>
+        <translation>{n} 行没有时区，按本表的时区处理。</translation>
+    </message>
+    <message>
+        <source>{n} {n:line is|lines are} an hour or more older than the line before: a clock was changed, or several programs have written the file.</source>
+        <translation>{n} 行比前一行早一小时以上：时钟被调整过，或有多个程序写入同一文件。</translation>
+    </message>
+    <message>
+        <source>{n} {n:image was|images were} not compared with the training images, as in earlier versions.</source>
+        <translation>{n} 张图片未与训练图片比较（早期版本的结果）。</translation>
+    </message>
+    <message>
+        <source>{n} stations are counted together: {names}. Choose one to separate them.</source>
+        <translation>{n} 个工位合并计数：{names}。选择其中一个即可分开。</translation>
+    </message>
+    <message>
+        <source>{n} models were in use: {names}. A change may be that of the model.</source>
+        <translation>使用过 {n} 个模型：{names}。变化可能来自模型。</translation>
+    </message>
+    <message>
+        <source>no line of it is the result of an image</source>
+        <translation>其中没有一行是图片的结果</translation>
+    </message>
+    <message>
+        <source>only {n} of at least {m} hours in the reference</source>
+        <translation>参考时段只有 {n} 小时，至少需要 {m} 小时</translation>
+    </message>
+    <message>
+        <source>only {n} of at least {m} images</source>
+        <translation>只有 {n} 张图片，至少需要 {m} 张</translation>
+    </message>
+    <message>
+        <source>all of it belongs to the reference</source>
+        <translation>全部属于参考时段</translation>
+    </message>
+    <message>
+        <source>the reference ({first} to {last}, {n} {n:hour|hours}, {images} {images:image|images})</source>
+        <translation>参考时段（{first} 至 {last}，{n} 小时，{images} 张图片）</translation>
+    </message>
+    <message>
+        <source>Not compared: {why}.</source>
+        <translation>未比较：{why}。</translation>
+    </message>
+    <message>
+        <source>No rate differs from that of {reference} by more than chance and the differences between its hours explain.</source>
+        <translation>与{reference}相比，没有任何比例的差异超出偶然性和参考时段各小时之间的差异。</translation>
+    </message>
+    <message>
+        <source>the hour from {time}</source>
+        <translation>{time} 开始的一小时</translation>
+    </message>
+    <message>
+        <source>the shift from {time}</source>
+        <translation>{time} 开始的班次</translation>
+    </message>
+    <message>
+        <source>{rate}: {now} in {period}; by {reference}, {low} to {high} is expected{more}{model}.</source>
+        <translation>{rate}：{period}为 {now}；按{reference}，预期为 {low} 至 {high}{more}{model}。</translation>
+    </message>
+    <message>
+        <source>, and {n} more {n:value is|values are} marked</source>
+        <translation>，另有 {n} 个值被标记</translation>
+    </message>
+    <message>
+        <source>, but the model was another one ({run})</source>
+        <translation>，但使用的是另一个模型（{run}）</translation>
+    </message>
+    <message>
+        <source>A value is marked with * if it is out of the range that is expected by the reference. The ranges hold together with 95 %: without any change, about 1 of 20 such tables has a mark. The unit is the image; how much hours differ without a change is measured between the hours of the reference. Periods with fewer than {n} images are not compared.</source>
+        <translation>超出由参考时段预期的范围的值以 * 标记。这些范围合起来的置信水平为 95%：没有变化时，大约 20 张这样的表中有 1 张带标记。统计单位是图片；没有变化时各小时相差多少，由参考时段各小时之间的差异测得。少于 {n} 张图片的时段不比较。</translation>
+    </message>
+    <message>
+        <source>From</source>
+        <translation>开始</translation>
+    </message>
+    <message>
+        <source>Shifts</source>
+        <translation>班次</translation>
+    </message>
+    <message>
+        <source>Hours</source>
+        <translation>小时</translation>
+    </message>
+    <message>
+        <source>Classes</source>
+        <translation>类别</translation>
+    </message>
+    <message>
+        <source>Last images that are not OK</source>
+        <translation>最近的非 OK 图片</translation>
+    </message>
+    <message>
+        <source>The last {n} of {m} hours are listed.</source>
+        <translation>列出全部 {m} 个时段中最后 {n} 个。</translation>
+    </message>
+    <message>
+        <source>Rates over time</source>
+        <translation>比例随时间的变化</translation>
+    </message>
+    <message>
+        <source>Time</source>
+        <translation>时间</translation>
+    </message>
+    <message>
+        <source>Share of the images</source>
+        <translation>占图片的比例</translation>
+    </message>
+    <message>
+        <source>What was counted</source>
+        <translation>计数说明</translation>
     </message>
     <message>
         <source>Gauge study</source>

@@ -165,6 +165,26 @@ class ResultsTaken(Problem):
     message = "The results cannot be written: {why}"
 
 
+class ReleaseBroken(Problem):
+    message = "The release record of {path} cannot be used: {why}."
+    advice = "Choose the folder of an export. Those of earlier versions have no record: export the run again."
+
+
+class NotReproducible(Problem):
+    message = "The training of {path} cannot be repeated, for {n} {n:reason|reasons}, the first: {why}."
+    advice = "Restore these files as they were when it was exported."
+
+
+class ReleaseChanged(Problem):
+    message = "{path} is not as it was released: {why}"
+    advice = "Do not use it. Export the run again, or copy the export from where it is unchanged."
+
+
+class NoLineResults(Problem):
+    message = "{path} cannot be used as results of a line: {why}."
+    advice = "Choose files of --log-jsonl, or folders of results."
+
+
 class PartNotFound(Problem):
     message = "The inspection area of {path} moves with the part, but its place was not found: {why}."
     advice = "Leave the image out, or use another reference image, larger limits, or an area that does not move."

@@ -23,7 +23,9 @@ from workbench.core.model_problems import (
     ModelNotReady as ModelNotReady,
     ModelUnusable as ModelUnusable,
     NoDownload as NoDownload,
+    NoLineResults as NoLineResults,
     NothingToPredict as NothingToPredict,
+    NotReproducible as NotReproducible,
     PaddleMissing as PaddleMissing,
     ParityFailed as ParityFailed,
     PartNotFound as PartNotFound,
@@ -31,6 +33,8 @@ from workbench.core.model_problems import (
     PartsNotFound as PartsNotFound,
     Problem,
     ProposesNothing as ProposesNothing,
+    ReleaseBroken as ReleaseBroken,
+    ReleaseChanged as ReleaseChanged,
     ResultsTaken as ResultsTaken,
     RunBroken as RunBroken,
     RunComplete as RunComplete,
@@ -70,16 +74,6 @@ class InboxBroken(Problem):
 class InboxUnknown(Problem):
     message = "The prediction of {path} has a class or verdict that the project does not have."
     advice = "Add it to the project, or take the image as suggestions."
-
-
-class ReleaseBroken(Problem):
-    message = "The release record of {path} cannot be used: {why}."
-    advice = "Choose the folder of an export. Those of earlier versions have no record: export the run again."
-
-
-class ReleaseChanged(Problem):
-    message = "{path} is not as it was released: {why}"
-    advice = "Do not use it. Export the run again, or copy the export from where it is unchanged."
 
 
 class ProjectExists(Problem):

@@ -27,6 +27,7 @@ from .region_table import (
 )
 
 GOOD, BAD = "OK", "NG"
+_GOOD_NAMES = ("ok", "good")  # verdicts that count as OK, in lower case
 _MAX_NAME = 200  # characters
 
 
@@ -120,6 +121,11 @@ def outcome_of(rule: VerdictRule, table: RegionTable) -> str | None:
         above = table.anomaly_score > rule.unsure if rule.unsure else len(table.area) > 0
         return UNSURE if above else None
     return outcome
+
+
+def good_verdict(verdicts: Iterable[str], rule: VerdictRule | None = None) -> str | None:
+    """Return the verdict that counts as OK: that of the rule, or the first one with a name such as OK or good."""
+    return rule.good if rule is not None else next((each for each in verdicts if each.lower() in _GOOD_NAMES), None)
 
 
 def rejects(rule: VerdictRule, table: RegionTable) -> bool:

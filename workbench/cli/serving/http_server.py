@@ -27,6 +27,7 @@ import threading
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import partial
 from multiprocessing import connection
 from pathlib import Path
 from typing import Any, cast
@@ -39,7 +40,7 @@ from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 from workbench.cli.kept_images import KeepPlan, KeptImages
 from workbench.cli.serving.http_app import create_application
 from workbench.cli.serving.responses import MAX_HEADER, WIDTH, Counters, Limits
-from workbench.cli.sinks.result_outputs import ServeOutputs, SinkPlan
+from workbench.cli.sinks.result_outputs import ServeOutputs, SinkPlan, known_maker, pass_on
 from workbench.core.runs.launch import SAFE_PATH, is_frozen
 from workbench.inference.batch.interrupts import INTERRUPTS, on_interrupts
 from workbench.inference.cpu_environment import keep_freed_memory
@@ -339,6 +340,8 @@ class ServerPlan:
             kept = None
             if self.inbox:
                 kept = stack.enter_context(KeptImages(self.inbox, predictor.settings, announce, row, self.workers))
+            plan = self.sinks or self.inbox
+            maker = known_maker(predictor.settings, plan.ok_verdict if plan else None)
             app = create_application(
                 predictor.settings,
                 predictor.engine,
@@ -346,7 +349,7 @@ class ServerPlan:
                 token=self.token,
                 counters=counters,
                 hosts=self.hosts,
-                on_result=outputs.offer if outputs else None,
+                on_result=partial(pass_on, maker, counters.count_result, outputs),
                 on_image=kept.offer if kept else None,
             )
             serve(app)

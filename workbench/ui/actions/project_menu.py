@@ -198,6 +198,12 @@ class ProjectMenu(MenuTable):
                 tip=self.tr("Images that the line has kept for labeling: look at them and take them into the project"),
             ),
             Command(
+                "line_results",
+                self.tr("Results over time…"),
+                lambda c: c.reports.line_results(),
+                tip=self.tr("What a line has found by shift and hour, and what has moved; with a shift report"),
+            ),
+            Command(
                 "sources",
                 self.tr("Ima&ge folders…"),
                 lambda c: c.sources.show_sources(),

@@ -1,4 +1,4 @@
-"""Commands for the check, the statistics and the parts of the project."""
+"""Commands for the check, the statistics and the parts of the project, and the results of a line."""
 
 from __future__ import annotations
 
@@ -58,6 +58,13 @@ class ReportCommands(QObject):
         if (job.result is None or job.outdated) and not job.running:
             dialog.start()
         _raise(dialog)
+
+    def line_results(self) -> None:
+        """Show the results of a line over time."""
+        from workbench.ui.evaluation.drift_dialog import DriftDialog  # imported here as it imports pyqtgraph
+
+        dialog = self._window.findChild(DriftDialog)
+        _raise(dialog or DriftDialog(self._services.preferences, self._style, self._window))
 
     def part_rule(self) -> None:
         """Show how images of the same part are recognized."""
