@@ -61,11 +61,6 @@ def pytest_collection(session):
             importlib.import_module(".".join(file.relative_to(ROOT).with_suffix("").parts))
 
 
-def pytest_collection_modifyitems(items):
-    """Begin with the type check, one process for a minute: at the end, nothing would be left for the other cores."""
-    items.sort(key=lambda item: not item.name.startswith("test_types_are_consistent"))
-
-
 def pytest_collection_finish(session):
     """Exclude modules and collected tests from garbage collection: traversing them takes a second each time."""
     gc.collect()

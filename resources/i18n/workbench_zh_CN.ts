@@ -195,6 +195,13 @@
     </message>
 </context>
 <context>
+    <name>AreaOutline</name>
+    <message>
+        <source>The part was not found: {why}</source>
+        <translation>未找到零件：{why}</translation>
+    </message>
+</context>
+<context>
     <name>BarMessage</name>
     <message>
         <source>Close message</source>
@@ -342,6 +349,17 @@
     <message>
         <source>Comparing images…</source>
         <translation>正在比较图片…</translation>
+    </message>
+</context>
+<context>
+    <name>ClassBars</name>
+    <message>
+        <source>Images by class</source>
+        <translation>各类别的图片数</translation>
+    </message>
+    <message>
+        <source>No defects</source>
+        <translation>没有缺陷</translation>
     </message>
 </context>
 <context>
@@ -751,6 +769,10 @@
         <source>Leave out this class</source>
         <translation>不导入此类别</translation>
     </message>
+    <message>
+        <source>{sentence}.</source>
+        <translation>{sentence}。</translation>
+    </message>
 </context>
 <context>
     <name>ConfusionTable</name>
@@ -1123,6 +1145,109 @@
     <message>
         <source>Mark the image as done and open the next one</source>
         <translation>将此图片标为已完成并打开下一张</translation>
+    </message>
+</context>
+<context>
+    <name>DriftDialog</name>
+    <message>
+        <source>Results over time</source>
+        <translation>结果随时间的变化</translation>
+    </message>
+    <message>
+        <source>Folder of --log-jsonl or of results</source>
+        <translation>--log-jsonl 所在文件夹或结果文件夹</translation>
+    </message>
+    <message>
+        <source>Rows</source>
+        <translation>行</translation>
+    </message>
+    <message>
+        <source>By shift</source>
+        <translation>按班次</translation>
+    </message>
+    <message>
+        <source>By hour</source>
+        <translation>按小时</translation>
+    </message>
+    <message>
+        <source>Station</source>
+        <translation>工位</translation>
+    </message>
+    <message>
+        <source>All stations</source>
+        <translation>全部工位</translation>
+    </message>
+    <message>
+        <source>Hours of the reference</source>
+        <translation>参考时段的小时数</translation>
+    </message>
+    <message>
+        <source>Automatic</source>
+        <translation>自动</translation>
+    </message>
+    <message>
+        <source> h</source>
+        <translation> 小时</translation>
+    </message>
+    <message>
+        <source>The first hours with images, with which the others are compared</source>
+        <translation>最先有图片的若干小时，其余时段与之比较</translation>
+    </message>
+    <message>
+        <source>Use selected rows as reference</source>
+        <translation>以选中的行为参考时段</translation>
+    </message>
+    <message>
+        <source>Periods</source>
+        <translation>时段</translation>
+    </message>
+    <message>
+        <source>Last images that are not OK</source>
+        <translation>最近的非 OK 图片</translation>
+    </message>
+    <message>
+        <source>Save shift report…</source>
+        <translation>保存班次报告…</translation>
+    </message>
+    <message>
+        <source>Refresh</source>
+        <translation>刷新</translation>
+    </message>
+    <message>
+        <source>Close</source>
+        <translation>关闭</translation>
+    </message>
+    <message>
+        <source>Reference</source>
+        <translation>参考时段</translation>
+    </message>
+    <message>
+        <source>No results are shown</source>
+        <translation>没有显示结果</translation>
+    </message>
+    <message>
+        <source>Choose the folder in which the line writes its results.</source>
+        <translation>请选择产线写入结果的文件夹。</translation>
+    </message>
+    <message>
+        <source>Select rows of the table</source>
+        <translation>请选择表中的行</translation>
+    </message>
+    <message>
+        <source>The image is not here</source>
+        <translation>图片不在此处</translation>
+    </message>
+    <message>
+        <source>Web page (*.html)</source>
+        <translation>网页 (*.html)</translation>
+    </message>
+    <message>
+        <source>PDF document (*.pdf)</source>
+        <translation>PDF 文档 (*.pdf)</translation>
+    </message>
+    <message>
+        <source>Save report</source>
+        <translation>保存报告</translation>
     </message>
 </context>
 <context>
@@ -3770,6 +3895,10 @@
         <translation>正在比较：{done} / {total} 张图片</translation>
     </message>
     <message>
+        <source>Merging: {done} of {total} {total:image|images}</source>
+        <translation>正在合并：{done} / {total} 张图片</translation>
+    </message>
+    <message>
         <source>Adds the labels and new images of another project, for example of a copy that a colleague has labeled. Images are matched by content, classes by name. The other project is not changed.</source>
         <translation>添加另一个项目的标注和新图片，例如同事标注过的副本。图片按内容匹配，类别按名称匹配。另一个项目不会被更改。</translation>
     </message>
@@ -4569,6 +4698,18 @@
     <message>
         <source>Line type</source>
         <translation>线的类型</translation>
+    </message>
+    <message>
+        <source>Zone</source>
+        <translation>分区</translation>
+    </message>
+    <message>
+        <source>Name of a zone that the polygon only marks, for the sentences of a verdict rule; empty: the area</source>
+        <translation>多边形只标记的分区的名称，供判定规则的语句使用；留空则为检测区域</translation>
+    </message>
+    <message>
+        <source>Inspected area</source>
+        <translation>检测区域</translation>
     </message>
     <message>
         <source>{n} px</source>
@@ -5623,6 +5764,14 @@
         <translation>产线为标注保留的图片：查看并取入项目</translation>
     </message>
     <message>
+        <source>Results over time…</source>
+        <translation>结果随时间的变化…</translation>
+    </message>
+    <message>
+        <source>What a line has found by shift and hour, and what has moved; with a shift report</source>
+        <translation>按班次和小时显示产线的结果及其变化，可生成班次报告</translation>
+    </message>
+    <message>
         <source>Ima&amp;ge folders…</source>
         <translation>图片文件夹(&amp;G)…</translation>
     </message>
@@ -5641,6 +5790,14 @@
     <message>
         <source>Inspect the images that have this area as a whole again</source>
         <translation>使用该区域的图片重新按整图检测</translation>
+    </message>
+    <message>
+        <source>Inspection area moves with the part</source>
+        <translation>检测区域随零件移动</translation>
+    </message>
+    <message>
+        <source>Find the part of this image in each image, shifted and rotated, and move the area with it</source>
+        <translation>在每张图片中寻找此图片的零件（平移和旋转），并使区域随之移动</translation>
     </message>
     <message>
         <source>Refresh image &amp;list</source>
@@ -5847,6 +6004,21 @@
     <message>
         <source>Labels found: {formats}. Their import is shown after the project is created.</source>
         <translation>发现标注：{formats}。创建项目后将显示导入界面。</translation>
+    </message>
+</context>
+<context>
+    <name>RatePlot</name>
+    <message>
+        <source>Rates over time</source>
+        <translation>比例随时间的变化</translation>
+    </message>
+    <message>
+        <source>Images, %</source>
+        <translation>图片，%</translation>
+    </message>
+    <message>
+        <source>No results</source>
+        <translation>没有结果</translation>
     </message>
 </context>
 <context>
@@ -8618,6 +8790,10 @@
         <source>of any size and place</source>
         <translation>任意尺寸和位置</translation>
     </message>
+    <message>
+        <source>Zone</source>
+        <translation>分区</translation>
+    </message>
 </context>
 <context>
     <name>_ImageTableModel</name>
@@ -9667,14 +9843,6 @@
         <translation>请选择其他文件夹，或在别处新建项目后导入此文件夹。</translation>
     </message>
     <message>
-        <source>The inspection area in {path} cannot be used: {why}.</source>
-        <translation>检测区域文件 {path} 无法使用：{why}。</translation>
-    </message>
-    <message>
-        <source>Draw it in the window, or correct the file: width, height, and polygons with their points.</source>
-        <translation>请在窗口中绘制，或修正文件：width、height 以及带有 points 的 polygons。</translation>
-    </message>
-    <message>
         <source>{path} cannot be taken into the project: {why}.</source>
         <translation>无法将 {path} 取入项目：{why}。</translation>
     </message>
@@ -9697,14 +9865,6 @@
     <message>
         <source>Do not use it. Export the run again, or copy the export from where it is unchanged.</source>
         <translation>请勿使用它。请重新导出该训练记录，或从未改变的位置复制该导出。</translation>
-    </message>
-    <message>
-        <source>{n} labeled {n:defect lies|defects lie} outside of this inspection area, and {m} {m:is|are} cut by its edge, on {images} {images:image|images}.</source>
-        <translation>有 {n} 个已标注的缺陷位于该检测区域之外，{m} 个被其边缘切断，涉及 {images} 张图片。</translation>
-    </message>
-    <message>
-        <source>Enlarge the area. Use it all the same with --force: these labels then count neither in training nor in metrics.</source>
-        <translation>请扩大区域。如仍要使用，请加上 --force：这些标注将不计入训练和指标。</translation>
     </message>
     <message>
         <source>{path} was written by a newer version of Defect Workbench (format {found}; this version supports up to {known}).</source>
@@ -9769,6 +9929,62 @@
     <message>
         <source>Check the path.</source>
         <translation>请检查路径。</translation>
+    </message>
+    <message>
+        <source>{n} labeled {n:defect lies|defects lie} outside of this inspection area, and {m} {m:is|are} cut by its edge, on {images} {images:image|images}.</source>
+        <translation>有 {n} 个已标注的缺陷位于该检测区域之外，{m} 个被其边缘切断，涉及 {images} 张图片。</translation>
+    </message>
+    <message>
+        <source>Enlarge the area. Use it all the same with --force: these labels then count neither in training nor in metrics.</source>
+        <translation>请扩大区域。如仍要使用，请加上 --force：这些标注将不计入训练和指标。</translation>
+    </message>
+    <message>
+        <source>The inspection area in {path} cannot be used: {why}.</source>
+        <translation>检测区域文件 {path} 无法使用：{why}。</translation>
+    </message>
+    <message>
+        <source>Draw it in the window, or correct the file: width, height, and polygons with their points.</source>
+        <translation>请在窗口中绘制，或修正文件：width、height 以及带有 points 的 polygons。</translation>
+    </message>
+    <message>
+        <source>{path} cannot be used as results of a line: {why}.</source>
+        <translation>{path} 不能用作产线结果：{why}。</translation>
+    </message>
+    <message>
+        <source>Choose files of --log-jsonl, or folders of results.</source>
+        <translation>请选择 --log-jsonl 的文件或结果文件夹。</translation>
+    </message>
+    <message>
+        <source>The training of {path} cannot be repeated, for {n} {n:reason|reasons}, the first: {why}.</source>
+        <translation>{path} 的训练无法重复，原因有 {n} 个，第一个：{why}。</translation>
+    </message>
+    <message>
+        <source>Restore these files as they were when it was exported.</source>
+        <translation>请把这些文件恢复为导出时的内容。</translation>
+    </message>
+    <message>
+        <source>The inspection area of {path} moves with the part, but its place was not found: {why}.</source>
+        <translation>{path} 的检测区域随零件移动，但未找到其位置：{why}。</translation>
+    </message>
+    <message>
+        <source>Leave the image out, or use another reference image, larger limits, or an area that does not move.</source>
+        <translation>请不使用该图片，或改用其他参考图片、更大的限值或不移动的区域。</translation>
+    </message>
+    <message>
+        <source>In {n} of {m} labeled {m:image|images} the place of the inspection area, which moves with the part, was not found, as in {path}: {why}.</source>
+        <translation>{m} 张已标注图片中有 {n} 张未找到随零件移动的检测区域的位置，例如 {path}：{why}。</translation>
+    </message>
+    <message>
+        <source>Use another reference image, larger limits, or an area that does not move. With --force these images are left out of training and metrics, and predictions of such images are unsure.</source>
+        <translation>请改用其他参考图片、更大的限值或不移动的区域。使用 --force 时，这些图片不计入训练和指标，这类图片的预测为“不确定”。</translation>
+    </message>
+    <message>
+        <source>The verdict rule of the run {run} needs another inspection area: {why}.</source>
+        <translation>训练记录 {run} 的判定规则需要另一检测区域：{why}。</translation>
+    </message>
+    <message>
+        <source>Remove the sentence with the zone from the rule first, or draw the zone in this area too.</source>
+        <translation>请先从规则中删除使用该分区的语句，或在此区域中也绘制该分区。</translation>
     </message>
     <message>
         <source>The project folder {path} does not exist.</source>
@@ -11689,6 +11905,26 @@
         <translation>已在训练图片的特征上拟合最后一层：在未参与拟合的零件上正确率为 {n}。{why}</translation>
     </message>
     <message>
+        <source>The verdict rule of {run} is used again, with the same sentences.</source>
+        <translation>沿用 {run} 的判定规则，语句不变。</translation>
+    </message>
+    <message>
+        <source>The verdict rule of {run} is used again, with the same limits of the anomaly score. The scores of this model can be higher or lower: check the rule in the evaluation.</source>
+        <translation>沿用 {run} 的判定规则，异常分数的限值不变。此模型的分数可能更高或更低：请在评估中检查该规则。</translation>
+    </message>
+    <message>
+        <source>The verdict rule of {run} is used again; its threshold was chosen again on the validation images.</source>
+        <translation>沿用 {run} 的判定规则；其阈值已在验证图片上重新选择。</translation>
+    </message>
+    <message>
+        <source>The verdict rule of {run} is not used: {why} Images get no verdict until a rule is chosen in the evaluation.</source>
+        <translation>未沿用 {run} 的判定规则：{why}在评估中选择规则之前，图片没有判定。</translation>
+    </message>
+    <message>
+        <source>its threshold is chosen on validation images, and there are none, or the training was stopped.</source>
+        <translation>其阈值要在验证图片上选择，但没有验证图片，或训练已被停止。</translation>
+    </message>
+    <message>
         <source>It was not trained further.</source>
         <translation>未继续训练。</translation>
     </message>
@@ -12171,6 +12407,10 @@
     <message>
         <source>its images are resized by a factor of {n}, which these tools do not do</source>
         <translation>其图片按 {n} 倍缩放，这些工具不支持缩放</translation>
+    </message>
+    <message>
+        <source>the inspection area moves with the part, which a line model cannot look for</source>
+        <translation>检测区域随零件移动，而独立模型不能寻找零件</translation>
     </message>
     <message>
         <source>images of different folders have inspection areas of their own, and a line model has one</source>
@@ -12933,10 +13173,6 @@
         <translation>{file} 已作为 {image} 的标注，这是唯一同名的图像，但位于另一个工件的文件夹中；请检查</translation>
     </message>
     <message>
-        <source>the numbers of the masks start elsewhere than those of the images, so the mask may be that of another image; check it</source>
-        <translation>掩膜的编号与图像的编号起点不同，此掩膜可能属于另一张图像，请检查</translation>
-    </message>
-    <message>
         <source>the file lists the image twice, with different sizes, so its labels may be those of two images</source>
         <translation>该文件两次列出此图像且尺寸不同，其标注可能属于两张图像</translation>
     </message>
@@ -12973,12 +13209,20 @@
         <translation>掩膜中有类别列表未说明的值：{ids}，最多涉及 {n} 个掩膜。</translation>
     </message>
     <message>
-        <source>its image has masks in other folders as well; answer the question about it (--pair: {options})</source>
-        <translation>其图像在其他文件夹中也有掩膜；请回答相关问题（--pair：{options}）</translation>
+        <source>other masks may be those of its image as well; answer the question about it</source>
+        <translation>它的图片也可能对应其他掩膜；请先回答相关问题</translation>
     </message>
     <message>
         <source>The folders of masks belong to the folders of images in their order.</source>
         <translation>掩膜文件夹按顺序对应图像文件夹。</translation>
+    </message>
+    <message>
+        <source>Masks and images with equal numbers belong together.</source>
+        <translation>编号相同的掩膜和图片相互对应。</translation>
+    </message>
+    <message>
+        <source>The masks belong to the images in the order of their numbers, which start elsewhere.</source>
+        <translation>掩膜与图片的起始编号不同，按编号顺序相互对应。</translation>
     </message>
     <message>
         <source>The masks in “{masks}” belong to the images in “{images}”.</source>
@@ -13129,6 +13373,10 @@
         <translation>训练记录</translation>
     </message>
     <message>
+        <source>the images of the inbox</source>
+        <translation>收件箱的图片</translation>
+    </message>
+    <message>
         <source>{first}, {rest}</source>
         <translation>{first}，{rest}</translation>
     </message>
@@ -13155,6 +13403,14 @@
     <message>
         <source>The metrics of verdicts with fewer than {n} images or {m} parts are not reliable: {names}.</source>
         <translation>图片少于 {n} 张或零件少于 {m} 个的判定，其指标不可靠：{names}。</translation>
+    </message>
+    <message>
+        <source>The area moves with the part, by up to {n} px and {angle}° from a reference image. An image in which the part is not found is {name}.</source>
+        <translation>区域随零件移动，相对参考图片不超过 {n} px 和 {angle}°。找不到零件的图片为 {name}。</translation>
+    </message>
+    <message>
+        <source>Zones that the verdict rule can name, in {where}: {names}. A region is in a zone if one of its pixels is.</source>
+        <translation>{where}中判定规则可以选择的分区：{names}。区域只要有一个像素位于分区内，就属于该分区。</translation>
     </message>
     <message>
         <source>An image is {good} unless it has more regions of a kind than are permitted; of several verdicts it gets the worst: {bad}, rework, unsure.</source>
@@ -13215,6 +13471,10 @@
     <message>
         <source>nearer to another than {size}</source>
         <translation>与另一区域的距离小于 {size}</translation>
+    </message>
+    <message>
+        <source>in zone {size}</source>
+        <translation>位于分区 {size}</translation>
     </message>
     <message>
         <source>{one} or {other}</source>
@@ -13303,6 +13563,46 @@
     <message>
         <source>{n}-bit values are scaled to the range of the training images</source>
         <translation>{n} 位数值已换算到训练图片的范围</translation>
+    </message>
+    <message>
+        <source>the image shows no structure</source>
+        <translation>图片没有可识别的结构</translation>
+    </message>
+    <message>
+        <source>the part of the reference image was not found</source>
+        <translation>未找到参考图片中的零件</translation>
+    </message>
+    <message>
+        <source>the image fits the reference image at several positions</source>
+        <translation>图片在多个位置都与参考图片相符</translation>
+    </message>
+    <message>
+        <source>the part has moved by {n} px, more than the limit of {m} px</source>
+        <translation>零件移动了 {n} px，超过 {m} px 的限值</translation>
+    </message>
+    <message>
+        <source>the part is rotated by {n}°, more than the limit of {m}°</source>
+        <translation>零件旋转了 {n}°，超过 {m}° 的限值</translation>
+    </message>
+    <message>
+        <source>the image has other proportions than the reference image</source>
+        <translation>图片的长宽比与参考图片不同</translation>
+    </message>
+    <message>
+        <source>the image has more than {n} pixels a side</source>
+        <translation>图片的边长超过 {n} 像素</translation>
+    </message>
+    <message>
+        <source>the inspection area is too small to be found</source>
+        <translation>检测区域太小，无法寻找</translation>
+    </message>
+    <message>
+        <source>the reference image looks alike at several positions or rotations</source>
+        <translation>参考图片在多个位置或角度看起来相同</translation>
+    </message>
+    <message>
+        <source>the reference image shows nothing</source>
+        <translation>参考图片没有内容</translation>
     </message>
     <message>
         <source>only {n} of at least {m} parts</source>
@@ -13507,6 +13807,186 @@
     <message>
         <source>Cohen&apos;s kappa, agreement beyond chance: 1 if the verdicts always agree, 0 if they agree as often as by chance. Above 0.75 agreement is good, below 0.4 poor (AIAG).</source>
         <translation>Cohen 的 Kappa 系数，即超出偶然的一致程度：始终一致为 1，与偶然一致的频率相同为 0。高于 0.75 为良好，低于 0.4 为较差（AIAG）。</translation>
+    </message>
+    <message>
+        <source>the model was not trained by this application</source>
+        <translation>该模型不是由本软件训练的</translation>
+    </message>
+    <message>
+        <source>the record has no checksums of the images, as in earlier versions</source>
+        <translation>记录中没有图片的校验和（早期版本）</translation>
+    </message>
+    <message>
+        <source>{name} has changed</source>
+        <translation>{name} 已更改</translation>
+    </message>
+    <message>
+        <source>{name} is missing</source>
+        <translation>缺少 {name}</translation>
+    </message>
+    <message>
+        <source>the label of {name} has changed</source>
+        <translation>{name} 的标注已更改</translation>
+    </message>
+    <message>
+        <source>{n} {n:label was|labels were} added during the training, and {n:is|are} used from the beginning now.</source>
+        <translation>训练期间加入了 {n} 个标注，现在从一开始就使用。</translation>
+    </message>
+    <message>
+        <source>The training was limited by time, so that the number of steps differs.</source>
+        <translation>训练受时间限制，因此训练步数不同。</translation>
+    </message>
+    <message>
+        <source>{name} is {now}, and was {then}.</source>
+        <translation>{name} 现在是 {now}，当时是 {then}。</translation>
+    </message>
+    <message>
+        <source>Shift report</source>
+        <translation>班次报告</translation>
+    </message>
+    <message>
+        <source>{n} {n:image|images}, times of {zone}. Made with Defect Workbench {version}</source>
+        <translation>{n} 张图片，时间按 {zone}。由 Defect Workbench {version} 生成</translation>
+    </message>
+    <message>
+        <source>Rework</source>
+        <translation>返工</translation>
+    </message>
+    <message>
+        <source>Unsure</source>
+        <translation>不确定</translation>
+    </message>
+    <message>
+        <source>Error</source>
+        <translation>错误</translation>
+    </message>
+    <message>
+        <source>Unlike the training</source>
+        <translation>与训练图片不同</translation>
+    </message>
+    <message>
+        <source>{n} {n:line is|lines are} damaged and not counted.</source>
+        <translation>{n} 行已损坏，未计入。</translation>
+    </message>
+    <message>
+        <source>{n} {n:line is|lines are} of another version and not counted.</source>
+        <translation>{n} 行属于其他版本，未计入。</translation>
+    </message>
+    <message>
+        <source>{n} {n:result was|results were} delivered again and counted once.</source>
+        <translation>{n} 个结果被重复发送，只计一次。</translation>
+    </message>
+    <message>
+        <source>{n} {n:line states|lines state} no time zone; that of this table is assumed.</source>
+        <translation>{n} 行没有时区，按本表的时区处理。</translation>
+    </message>
+    <message>
+        <source>{n} {n:line is|lines are} an hour or more older than the line before: a clock was changed, or several programs have written the file.</source>
+        <translation>{n} 行比前一行早一小时以上：时钟被调整过，或有多个程序写入同一文件。</translation>
+    </message>
+    <message>
+        <source>{n} {n:image was|images were} not compared with the training images, as in earlier versions.</source>
+        <translation>{n} 张图片未与训练图片比较（早期版本的结果）。</translation>
+    </message>
+    <message>
+        <source>{n} stations are counted together: {names}. Choose one to separate them.</source>
+        <translation>{n} 个工位合并计数：{names}。选择其中一个即可分开。</translation>
+    </message>
+    <message>
+        <source>{n} models were in use: {names}. A change may be that of the model.</source>
+        <translation>使用过 {n} 个模型：{names}。变化可能来自模型。</translation>
+    </message>
+    <message>
+        <source>no line of it is the result of an image</source>
+        <translation>其中没有一行是图片的结果</translation>
+    </message>
+    <message>
+        <source>only {n} of at least {m} hours in the reference</source>
+        <translation>参考时段只有 {n} 小时，至少需要 {m} 小时</translation>
+    </message>
+    <message>
+        <source>only {n} of at least {m} images</source>
+        <translation>只有 {n} 张图片，至少需要 {m} 张</translation>
+    </message>
+    <message>
+        <source>all of it belongs to the reference</source>
+        <translation>全部属于参考时段</translation>
+    </message>
+    <message>
+        <source>the reference ({first} to {last}, {n} {n:hour|hours}, {images} {images:image|images})</source>
+        <translation>参考时段（{first} 至 {last}，{n} 小时，{images} 张图片）</translation>
+    </message>
+    <message>
+        <source>Not compared: {why}.</source>
+        <translation>未比较：{why}。</translation>
+    </message>
+    <message>
+        <source>No rate differs from that of {reference} by more than chance and the differences between its hours explain.</source>
+        <translation>与{reference}相比，没有任何比例的差异超出偶然性和参考时段各小时之间的差异。</translation>
+    </message>
+    <message>
+        <source>the hour from {time}</source>
+        <translation>{time} 开始的一小时</translation>
+    </message>
+    <message>
+        <source>the shift from {time}</source>
+        <translation>{time} 开始的班次</translation>
+    </message>
+    <message>
+        <source>{rate}: {now} in {period}; by {reference}, {low} to {high} is expected{more}{model}.</source>
+        <translation>{rate}：{period}为 {now}；按{reference}，预期为 {low} 至 {high}{more}{model}。</translation>
+    </message>
+    <message>
+        <source>, and {n} more {n:value is|values are} marked</source>
+        <translation>，另有 {n} 个值被标记</translation>
+    </message>
+    <message>
+        <source>, but the model was another one ({run})</source>
+        <translation>，但使用的是另一个模型（{run}）</translation>
+    </message>
+    <message>
+        <source>A value is marked with * if it is out of the range that is expected by the reference. The ranges hold together with 95 %: without any change, about 1 of 20 such tables has a mark. The unit is the image; how much hours differ without a change is measured between the hours of the reference. Periods with fewer than {n} images are not compared.</source>
+        <translation>超出由参考时段预期的范围的值以 * 标记。这些范围合起来的置信水平为 95%：没有变化时，大约 20 张这样的表中有 1 张带标记。统计单位是图片；没有变化时各小时相差多少，由参考时段各小时之间的差异测得。少于 {n} 张图片的时段不比较。</translation>
+    </message>
+    <message>
+        <source>From</source>
+        <translation>开始</translation>
+    </message>
+    <message>
+        <source>Shifts</source>
+        <translation>班次</translation>
+    </message>
+    <message>
+        <source>Hours</source>
+        <translation>小时</translation>
+    </message>
+    <message>
+        <source>Classes</source>
+        <translation>类别</translation>
+    </message>
+    <message>
+        <source>Last images that are not OK</source>
+        <translation>最近的非 OK 图片</translation>
+    </message>
+    <message>
+        <source>The last {n} of {m} hours are listed.</source>
+        <translation>列出全部 {m} 个时段中最后 {n} 个。</translation>
+    </message>
+    <message>
+        <source>Rates over time</source>
+        <translation>比例随时间的变化</translation>
+    </message>
+    <message>
+        <source>Time</source>
+        <translation>时间</translation>
+    </message>
+    <message>
+        <source>Share of the images</source>
+        <translation>占图片的比例</translation>
+    </message>
+    <message>
+        <source>What was counted</source>
+        <translation>计数说明</translation>
     </message>
     <message>
         <source>Gauge study</source>
@@ -14411,6 +14891,14 @@
     <message>
         <source>mask {id}</source>
         <translation>掩膜 {id}</translation>
+    </message>
+    <message>
+        <source>it may belong to several images; answer the question about it</source>
+        <translation>它可能属于多张图像；请先回答相关问题</translation>
+    </message>
+    <message>
+        <source>it is a mask by its name or by its content only; answer the question about it</source>
+        <translation>仅从名称或仅从内容看它是掩膜；请先回答相关问题</translation>
     </message>
     <message>
         <source>Only a part of {where} is inspected ({n} {n:polygon|polygons}, {share} of the image): outside of it, everything is background, and labels count neither in training nor in metrics.</source>
@@ -15335,14 +15823,6 @@
     <message>
         <source>the mask is black and white, but the other masks number their classes, so its class is unknown</source>
         <translation>该掩膜是黑白的，而其他掩膜用数值表示类别，因此无法确定它的类别</translation>
-    </message>
-    <message>
-        <source>it may belong to several images; answer the question about it (--pair: {options})</source>
-        <translation>它可能属于多张图像；请先回答相关问题（--pair：{options}）</translation>
-    </message>
-    <message>
-        <source>it is a mask by its name or by its content only; answer the question about it (--pair: {options})</source>
-        <translation>仅从名称或仅从内容看它是掩膜；请先回答相关问题（--pair：{options}）</translation>
     </message>
     <message>
         <source>The model predicts the most likely of {names}. A temperature of {n} was fitted to its probabilities on the validation images.</source>

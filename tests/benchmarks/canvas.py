@@ -155,7 +155,7 @@ def changes(count: int, size: int = 1500, images: int = 24) -> tuple[float, floa
         bench = Bench(root)
         session = bench.session
         opened: list[str] = []
-        session.image_opened.connect(opened.append)
+        session.current.opened.connect(opened.append)
         while len(session.keys) < images:
             QApplication.processEvents()
         session.open_image(session.keys[0])

@@ -77,7 +77,7 @@ class Bench:
         mask = annotation.new_mask((size, size))
         key = f"{size}.png"
         self.session.current._set(key, surface(size), Label(key, mask=mask))
-        self.session.image_opened.emit(key)
+        self.session.current.opened.emit(key)
         while self.canvas.scene.reading or (
             self.canvas.scene.image is not None and len(self.canvas.scene.image.levels) == 1
         ):

@@ -57,10 +57,10 @@ def ours(small: Path, large: Path, moves: int) -> dict[str, Any]:
     bench = Bench(large.parent.parent)
     canvas, session = bench.canvas, bench.session
     observed: list[str] = []
-    session.image_previewed.connect(
+    session.image_loader.previewed.connect(
         lambda key, picture, size: (canvas.scene.show_preview(picture, size), observed.append(key))
     )
-    session.image_opened.connect(observed.append)
+    session.current.opened.connect(observed.append)
 
     def show(path: Path) -> float:
         """Return the time to the first frame with the image in it, at any resolution."""

@@ -37,7 +37,7 @@ class Opening:
         self.canvas.resize(1280, 800)
         self.canvas.show()
         self.previewed = False
-        self.session.image_previewed.connect(self._preview)
+        self.session.image_loader.previewed.connect(self._preview)
         self.session.open_project(root)
         self.until(lambda: bool(self.session.keys))
 

@@ -121,7 +121,7 @@ def gui_thread(app: QCoreApplication, side: int, rounds: int) -> list[tuple[str,
             commits.append(milliseconds(session.editor.commit, 1))
             held = MethodTimer(autosave, "_save", "_finish_save")
             autosave.retry()
-            gaps.append(longest_gap(app, lambda: session.save_state == "saved"))
+            gaps.append(longest_gap(app, lambda: session.autosave.state == "saved"))
             shares.append(held.total)
             del autosave._save, autosave._finish_save
         whole = {}

@@ -107,7 +107,7 @@ def image_alone(sample: Sample) -> Points:
 
 def with_others(samples: Sequence[Sample]) -> Callable[[Sample], Points]:
     """Return the search of the application, which compares with other images of the same size."""
-    order = spread_keys(sorted(samples, key=lambda sample: str(sample.item.path)))  # pyright: ignore[reportArgumentType]
+    order = spread_keys(sorted(samples, key=lambda sample: str(sample.item.path)))
 
     def points(sample: Sample) -> Points:
         alike = [o for o in order if o is not sample and o.pixels.shape[:2] == sample.pixels.shape[:2]]

@@ -107,6 +107,7 @@ def test_area_in_square_millimeters(tmp_path, capsys):
         (("--verdict-rule", "budget=many"), "budget=many"),
         (("--verdict-rule", "budget=0"), "must not be 0"),
         (("--verdict-rule", "region=rust:area=3"), "no class rust"),
+        (("--verdict-rule", "region=pit:zone=A"), "no zone A in every image"),
         (("--verdict-rule", "region=pit:most=some"), "some"),
         (("--verdict-rule", "region=any:outcome=melt"), "melt"),
         (("--verdict-rule", "region=pit:length=1mm"), "pixel scale"),

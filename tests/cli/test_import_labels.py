@@ -82,6 +82,17 @@ def test_strict_imports_nothing_that_is_not_complete(root, folder, capsys):
     assert "Nothing was imported" in capsys.readouterr().err and files(root) == before
 
 
+def test_the_answers_to_a_question_about_masks_are_printed(root, folder, capsys):
+    (folder / "images").rename(folder / "cam1")
+    for number in range(2):
+        write_png(folder / "cam2" / f"p{number}.png", np.full((16, 24), 90, np.uint8))
+    assert cli.main(["import", str(root), str(folder)]) == 1
+    printed = "".join(capsys.readouterr())
+    assert all(f"--pair masks={name}: The masks in “masks” belong to" in printed for name in ("cam1", "cam2"))
+    run(capsys, root, folder, "--pair", "masks=cam2")
+    assert [path.parent.name for path in sorted((root / "masks").rglob("*.png"))] == ["cam2", "cam2"]
+
+
 def test_undo_restores_the_project(root, folder, capsys):
     before = files(root)
     run(capsys, root, folder)

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import json
+import os
 
 import numpy as np
 import pytest
@@ -12,7 +14,7 @@ from tests.cli.serving.conftest import gray_export, limited_export, png, served 
 from tests.inference.conftest import BRIGHT, DARK, UNLIKE, spotted
 from workbench import cli
 from workbench.cli.kept_images import KeepPlan, KeptImages
-from workbench.core.project import annotation
+from workbench.core.project import annotation, trash
 from workbench.core.project.project import Project
 from workbench.core.suggestions.line_images import read_kept
 from workbench.core.suggestions.suggestion_files import load_stored
@@ -68,7 +70,36 @@ def test_the_oldest_images_go_at_the_limits_of_size_and_age(keep, tmp_path):
     size = sum(path.stat().st_size for path in folder.glob("2*T*"))
     keep(good(4), every=1, limit=0.9 * size)
     left = [image.path.stem for image in read_kept(folder)[0]]
-    assert len(left) == 2 and not set(left) & set(stems[:2]) and len(list(folder.iterdir())) == 7
+    assert len(left) == 2 and not set(left) & set(stems[:2]) and len(list(folder.glob("*.*"))) == 8
+    assert {path.name for path in (folder / ".marks").iterdir()} == {stem[-16:] for stem in left}
+
+
+def test_several_workers_keep_an_image_once_and_limit_those_of_former_ones(limited_export, tmp_path):  # noqa: F811
+    predictor, folder = Predictor.open(limited_export), tmp_path / "inbox"
+    images = [good(number) for number in range(8)]
+
+    def run(limit: float, rows: int, *offered: np.ndarray) -> None:
+        plan = KeepPlan(folder, limit, 1e6, 1)
+        with contextlib.ExitStack() as stack:
+            rings = [
+                stack.enter_context(KeptImages(plan, predictor.settings, pytest.fail, row, rows)) for row in range(rows)
+            ]
+            for image in offered:
+                for ring in rings:
+                    ring.offer(png(image), predictor.predict(image), "part")
+
+    run(1e9, 4, *images)
+    assert len(kept(folder)) == 8
+    former = folder / "3"  # of an earlier version, whose workers had folders of their own
+    former.mkdir()
+    for path in sorted(folder.glob("2*"))[:3]:
+        path.rename(former / path.name)
+    (folder / ".marks" / "0123456789abcdef").touch()
+    os.utime(folder / ".marks" / "0123456789abcdef", (1, 1))
+    run(1e9, 2, *images)
+    assert len(kept(folder)) == 8 and len(list((folder / ".marks").iterdir())) == 8
+    run(1.0, 2, good(9))
+    assert kept(folder) == [] and not list(former.iterdir()) and not list((folder / ".marks").iterdir())
 
 
 def test_the_server_keeps_images_as_they_arrived(limited_export, tmp_path):  # noqa: F811
@@ -84,7 +115,7 @@ def test_the_server_keeps_images_as_they_arrived(limited_export, tmp_path):  # n
         answer = server.predict(png(SPOTS)).json()
         app.state.handler.close()
     (image,) = read_kept(tmp_path / "inbox")[0]
-    assert image.path.read_bytes() == png(SPOTS) and image.path.parent.name == "2"
+    assert image.path.read_bytes() == png(SPOTS)
     assert image.record["regions"] == answer["regions"] and image.record["kept"] == "NG"
 
 
@@ -107,6 +138,8 @@ def test_kept_images_are_taken_into_the_project_once_as_suggestions_or_labels(ke
         stored, suggestions = load_stored(project, key)
         assert {suggestion.class_id for suggestion in suggestions} == {2, 3} and stored.model
         assert annotation.load_mask(project, key) is None
+    with Project.open(root) as project:
+        trash.delete_permanently(project, trash.remove_images(project, [key]).name)
     (other,) = workbench(capsys, "inbox", root, folder, "--take", "--accept")["taken"]
     assert workbench(capsys, "inbox", root, folder, "--take")["taken"] == []
     with Project.open(root, write=False) as project:

@@ -13,7 +13,7 @@ import pytest
 from workbench.core import problems
 from workbench.core.evaluation import operating_point
 from workbench.core.json_files import load_versioned, to_dataclass
-from workbench.core.project import class_merge
+from workbench.core.project.class_merge import newest_merge
 from workbench.core.project.project import Project, read_project_file
 from workbench.core.project.storage import write_json
 from workbench.core.runs import events, training_settings
@@ -96,7 +96,7 @@ def test_every_reader_of_a_project_names_the_file_that_is_broken(labeled_project
         labeled_project.root / "display.json": lambda: display_presets.load_displays(labeled_project),
         labeled_project.root / "training.json": lambda: training_settings.load_overrides(labeled_project),
         labeled_project.root / "proposals" / f"{key}.json": lambda: load_stored(labeled_project, key),
-        class_merge.folder_of(labeled_project) / "plan.json": lambda: class_merge.load_plan(labeled_project),
+        labeled_project.root / "journal/changes/000001/plan.json": lambda: newest_merge(labeled_project),
         run.settings_path: run.settings,
         run.dataset_path: run.dataset,
         run.best / "model.json": lambda: operating_point.read(run),

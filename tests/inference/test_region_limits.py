@@ -12,8 +12,8 @@ from tests.inference.conftest import gray_settings
 from workbench.core.evaluation.image_ranking import ScoredImage
 from workbench.core.evaluation.stored_predictions import collect_prediction, cut_patches, evaluate_prediction
 from workbench.core.evaluation.verdict_rules import RuleChoice, evaluate_rule
-from workbench.inference.inspection_area import AreaPolygon, InspectionArea, depth_of
-from workbench.inference.model_settings import settings_from_json, settings_text
+from workbench.inference.inspection_area import AreaMaps, AreaPolygon, InspectionArea, area_of
+from workbench.inference.model_settings import SettingsError, settings_from_json, settings_text
 from workbench.inference.region_table import ANY_CLASS, RegionLimit, RegionTable, limit_text
 from workbench.inference.regions import image_verdict, measure_classes, verdict_table
 from workbench.inference.verdict_rule import VerdictRule, reason_text
@@ -42,8 +42,8 @@ def face(*spots: tuple[int, int, int, int, int], shape=(200, 300)) -> np.ndarray
 def table_of(mask: np.ndarray, **changes) -> RegionTable:
     settings = gray_settings(um_per_pixel=UM, min_area=(0, 0), **changes)
     scores = np.where(mask > 0, np.uint8(200), np.uint8(0))
-    depth = depth_of(settings.areas, "", mask.shape)
-    return verdict_table(mask, scores, measure_classes(mask, scores, settings), settings, depth)
+    maps = AreaMaps.of(area_of(settings.areas, ""), mask.shape)
+    return verdict_table(mask, scores, measure_classes(mask, scores, settings), settings, maps)
 
 
 def verdict(mask: np.ndarray, rule: VerdictRule = RULE, **changes):
@@ -91,6 +91,34 @@ def test_the_edge_is_that_of_the_inspection_area():
     inner = VerdictRule("region", limits=(RegionLimit(SCRATCH, inner=25),))
     assert verdict(mask, inner, areas=(area,)).name == "NG"
     assert verdict(face((SCRATCH, 101, 100, 6, 2)), inner, areas=(area,)).name == "OK"
+
+
+def test_zones_only_mark_and_a_region_is_in_all_that_it_touches():
+    marked = (
+        AreaPolygon(((50, 50), (100, 50), (100, 100), (50, 100)), zone="A"),
+        AreaPolygon(((60, 60), (70, 60), (70, 70), (60, 70)), excluded=True, zone="A"),
+        AreaPolygon(((90, 90), (150, 90), (150, 150), (90, 150)), zone="B"),
+    )
+    areas = (InspectionArea(300, 200, marked),)
+    assert areas[0].inside((200, 300)).all() and areas[0].share == 1 and areas[0].zones == ("A", "B")
+    spots = {"A": (49, 80), "": (62, 62), "AB": (95, 95), "B": (120, 120), " ": (200, 150)}
+    for names, (left, top) in spots.items():
+        table = table_of(face((PIT, left, top, 3, 3)), areas=areas)
+        assert table.zones[0] == set(names.strip()) and table.edge == min(left, top, 197 - top)
+    rule = VerdictRule("region", limits=(RegionLimit(PIT, most=1, zone="A"),))
+    mask = face(*[(PIT, left, top, 3, 3) for left, top in spots.values()])
+    found = image_verdict(table_of(mask, areas=areas), gray_settings(verdict_rule=rule, areas=areas))
+    assert found.name == "NG" and found.reason["sentence"] == "at most 1 亮点 in zone A, otherwise reject"
+    assert found.reason["found"] == 2 and found.reason["limit"]["zone"] == "A" and rule.zones == ("A",)
+    for others in ((), (InspectionArea(300, 200, marked[2:]),), (replace(areas[0], folder="lot1"),)):
+        with pytest.raises(SettingsError, match="needs the zone 'A'"):
+            gray_settings(verdict_rule=rule, areas=others)
+
+
+@pytest.mark.parametrize("name", ["a,b", "a:b", "a=b", " a", "a\n", "x" * 41])
+def test_names_of_zones_fit_into_a_sentence_of_the_command_line(name):
+    with pytest.raises(ValueError, match="the name of a zone"):
+        AreaPolygon(((0, 0), (1, 0), (1, 1)), zone=name)
 
 
 def test_a_region_cut_by_the_ignored_border_keeps_its_length():

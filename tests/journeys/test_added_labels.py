@@ -35,7 +35,7 @@ def stroke(user, x: float, y: float) -> None:
 @pytest.mark.slow
 def test_labels_made_during_a_training_enter_it(user, qtbot, root):
     session, training, window = user.session, user.services.training, user.window
-    with qtbot.waitSignal(session.image_opened, timeout=15_000):
+    with qtbot.waitSignal(session.current.opened, timeout=15_000):
         session.open_project(root)
     qtbot.waitUntil(lambda: len(session.rows) == 13, timeout=15_000)
     events = []

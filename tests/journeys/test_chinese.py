@@ -27,7 +27,7 @@ def test_from_images_to_exported_labels_in_chinese(user, qtbot, tmp_path, raw_im
     dialog = user.dialog(QuickProjectDialog)
     qtbot.waitUntil(lambda: "12" in dialog.count.text())
     user.type("划痕")
-    with qtbot.waitSignal(session.image_opened):
+    with qtbot.waitSignal(session.current.opened):
         user.key(Qt.Key.Key_Return)
     user.activate()
     qtbot.waitUntil(lambda: len(session.rows) == 12 and session.mask is not None)

@@ -25,7 +25,7 @@ def test_from_a_false_alarm_over_a_new_label_to_a_report(user, qtbot, tmp_path):
     (card,) = browser.gallery.cards
     assert card.prediction.key == FALSE
     gallery = browser.gallery
-    with qtbot.waitSignal(session.image_opened):
+    with qtbot.waitSignal(session.current.opened):
         user.click(gallery.viewport(), gallery.visualRect(gallery.model().index(0, 0)).center())
     qtbot.waitUntil(lambda: session.key == FALSE and session.mask is not None)
     assert not user.window.center.in_evaluation

@@ -53,7 +53,7 @@ def test_from_a_folder_to_the_first_training(user, qtbot, folder, tmp_path, monk
     user.drop_folder(images)
     dialog = user.dialog(QuickProjectDialog)
     qtbot.waitUntil(lambda: dialog.count.text() == "12 images")
-    with qtbot.waitSignal(session.image_opened):
+    with qtbot.waitSignal(session.current.opened):
         user.key(Qt.Key.Key_Return)  # the proposed class is kept
     user.activate()
     qtbot.waitUntil(lambda: len(session.rows) == 12 and window.dialogs.coach_marks.isVisible())

@@ -62,7 +62,7 @@ def overlap(one: np.ndarray, other: np.ndarray) -> float:
 def test_from_labels_over_added_labels_and_evaluation_to_an_export(user, qtbot, project_folder):
     root, masks = project_folder
     session, training, window = user.session, user.services.training, user.window
-    with qtbot.waitSignal(session.image_opened, timeout=15_000):
+    with qtbot.waitSignal(session.current.opened, timeout=15_000):
         session.open_project(root)
     qtbot.waitUntil(lambda: len(session.rows) == 15, timeout=15_000)
 

@@ -32,7 +32,7 @@ def stage(user, shared_data, tmp_path):
     for source in sources:
         (root / "pictures").mkdir(exist_ok=True)
         shutil.copy(source, root / "pictures" / source.name)
-    with user.qtbot.waitSignal(user.session.image_opened, timeout=10_000):
+    with user.qtbot.waitSignal(user.session.current.opened, timeout=10_000):
         user.session.open_project(root)
     return user
 

@@ -40,7 +40,7 @@ def test_from_a_folder_of_images_to_a_verified_export(user, qtbot, tmp_path, raw
     dialog = user.dialog(QuickProjectDialog)
     qtbot.waitUntil(lambda: dialog.count.text() == "12 images")
     user.type("blob")  # replaces the proposed class
-    with qtbot.waitSignal(session.image_opened):
+    with qtbot.waitSignal(session.current.opened):
         user.key(Qt.Key.Key_Return)
     user.activate()
     qtbot.waitUntil(lambda: len(session.keys) == 12)
@@ -136,7 +136,7 @@ def test_from_a_folder_of_images_to_a_verified_export(user, qtbot, tmp_path, raw
 
 
 def start_training(user, labeled_root: Path, minutes: float) -> None:
-    with user.qtbot.waitSignal(user.session.image_opened, timeout=15_000):
+    with user.qtbot.waitSignal(user.session.current.opened, timeout=15_000):
         user.session.open_project(labeled_root)
         user.qtbot.waitUntil(lambda: bool(user.session.keys), timeout=10_000)
     user.services.training.start("unet", minutes=minutes)

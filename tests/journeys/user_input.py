@@ -111,7 +111,7 @@ class UserInput:
 
     def open_project(self, root: Path) -> None:
         """Drop the folder of a project on the window, and wait for its images and runs."""
-        with self.qtbot.waitSignal(self.session.image_opened):
+        with self.qtbot.waitSignal(self.session.current.opened):
             self.drop_folder(root)
         self.qtbot.waitUntil(lambda: bool(self.services.run_list.usable()))
 
@@ -178,7 +178,7 @@ class UserInput:
     def open(self, key: str) -> None:
         """Open an image, as a test needs it; not counted."""
         if self.session.key != key or self.session.image is None:
-            with self.qtbot.waitSignal(self.session.image_opened):
+            with self.qtbot.waitSignal(self.session.current.opened):
                 self.session.open_image(key)
         self.qtbot.wait(50)
 

@@ -28,10 +28,10 @@ from workbench.session.session import Session
 
 def test_stroke_is_saved_automatically(opened, qtbot):
     states = []
-    opened.save_state_changed.connect(states.append)
+    opened.autosave.state_changed.connect(states.append)
     with qtbot.waitSignal(opened.label_saved) as saved:
         dot(opened, 20, 20, 2)
-        assert opened.save_state == "dirty" and journal_files(opened)
+        assert opened.autosave.state == "dirty" and journal_files(opened)
     assert saved.args == [opened.key] and states == ["dirty", "saved"]
     assert np.array_equal(saved_mask(opened, opened.key), opened.mask)
     assert not journal_files(opened)
@@ -46,7 +46,7 @@ def test_unfinished_stroke_is_not_saved(opened, qtbot):
     opened.autosave.flush()
     assert np.array_equal(saved_mask(opened, opened.key), on_disk)
     opened.editor.commit()
-    qtbot.waitUntil(lambda: opened.save_state == "saved")
+    qtbot.waitUntil(lambda: opened.autosave.state == "saved")
     assert np.array_equal(saved_mask(opened, opened.key), opened.mask)
 
 
@@ -68,9 +68,9 @@ def test_failed_save_is_reported_once_and_retried(opened, qtbot):
     masks.write_text("a file where a folder should be")
     problems_met, states = [], []
     opened.problem_met.connect(problems_met.append)
-    opened.save_state_changed.connect(states.append)
+    opened.autosave.state_changed.connect(states.append)
     dot(opened, 20, 20, 2)
-    qtbot.waitUntil(lambda: opened.save_state == "failed")
+    qtbot.waitUntil(lambda: opened.autosave.state == "failed")
     assert not opened.flush() and not opened.flush()
     assert [type(problem) for problem in problems_met] == [problems.SavedLater] and str(masks) in str(problems_met[0])
     assert opened.mask[20, 20] == 2 and journal_files(opened)
@@ -80,7 +80,7 @@ def test_failed_save_is_reported_once_and_retried(opened, qtbot):
     assert np.array_equal(opened.mask, painted)
     masks.unlink()
     aside.rename(masks)
-    qtbot.waitUntil(lambda: opened.save_state == "saved")  # by the automatic retry
+    qtbot.waitUntil(lambda: opened.autosave.state == "saved")  # by the automatic retry
     assert np.array_equal(saved_mask(opened, key), painted) and not journal_files(opened)
     assert states == ["dirty", "failed", "saved"]
 
@@ -110,8 +110,8 @@ def test_mask_is_saved_if_journal_cannot_be_written(opened, root, qtbot):
     (root / "journal").write_text("")
     with qtbot.waitSignal(opened.problem_met) as problems_met:
         dot(opened, 20, 20, 2)
-    assert isinstance(problems_met.args[0], problems.CannotWrite) and opened.save_state == "failed"
-    qtbot.waitUntil(lambda: opened.save_state == "saved")
+    assert isinstance(problems_met.args[0], problems.CannotWrite) and opened.autosave.state == "failed"
+    qtbot.waitUntil(lambda: opened.autosave.state == "saved")
     assert np.array_equal(saved_mask(opened, opened.key), opened.mask)
 
 
@@ -128,7 +128,7 @@ def test_stroke_made_during_save_stays_in_journal(opened):
     dot(opened, 60, 60, 2)
     second = opened.undo_stack.next_undo.patch
     runner_of(opened.autosave).wait()
-    assert saved_mask(opened, opened.key)[60, 60] == 0 and opened.save_state == "dirty"
+    assert saved_mask(opened, opened.key)[60, 60] == 0 and opened.autosave.state == "dirty"
     assert in_journal(opened, opened.key) == [second]
     assert opened.flush() and saved_mask(opened, opened.key)[60, 60] == 2 and not journal_files(opened)
 
@@ -142,7 +142,7 @@ def test_stroke_included_in_save_is_removed_from_journal(opened):
     dot(opened, 60, 60, 2)
     gate.set()
     runner_of(opened.autosave).wait()
-    assert opened.save_state == "saved" and saved_mask(opened, opened.key)[60, 60] == 2
+    assert opened.autosave.state == "saved" and saved_mask(opened, opened.key)[60, 60] == 2
     assert not journal_files(opened)
 
 
@@ -154,7 +154,7 @@ from workbench.session.tasks import TaskRunner
 app = QCoreApplication([])
 session = Session(save_delay=600)
 session.open_project(sys.argv[1])
-session.image_opened.connect(lambda key: app.quit())
+session.current.opened.connect(lambda key: app.quit())
 
 def paint(*strokes):
     for x, y, id in strokes:
@@ -378,12 +378,12 @@ def test_session_does_not_import_paddle(root):
         "training, exporter, predictions = TrainingControl(session), ExportJob(), Predictions(session)\n"
         "telemetry = TelemetryThread(interval=0.01); telemetry.start()\n"
         "session.open_project(sys.argv[1])\n"
-        "session.images_listed.connect(lambda keys: session.open_image(keys[0]))\n"
+        "session.image_list.listed.connect(lambda keys: session.open_image(keys[0]))\n"
         "def opened(key):\n"
         "    session.editor.paint_polygon([(1, 1), (9, 1), (9, 9)], 1); session.undo()\n"
         "    session.notes.set_verdict('NG')\n"
         "    predictions.load('nowhere'); predictions.predict(key)\n"
-        "session.image_opened.connect(opened)\n"
+        "session.current.opened.connect(opened)\n"
         "training.not_started.connect(lambda failed: (print(failed.problem or failed.why), app.quit()))\n"
         "predictions.failed.connect(lambda problem: training.start('resnet'))\n"
         "app.exec()\n"

@@ -13,7 +13,8 @@ import pytest
 from tests.conftest import ROOT
 from tests.session.conftest import dot, saved_mask, settle, show
 from workbench.core import problems
-from workbench.core.project import annotation, class_merge, file_transaction
+from workbench.core.project import annotation, file_transaction
+from workbench.core.project.class_merge import ClassMerge
 from workbench.core.project.project import NOT_LABELED, Project
 from workbench.session.session import Session
 
@@ -66,7 +67,7 @@ def test_merge_rewrites_masks_and_undo_restores_bytes(mixed, qtbot):
     assert mixed.can_undo()
     run(mixed, qtbot, mixed.undo)
     assert masks(mixed.project) == before and (mixed.project.root / "project.json").read_bytes() == file
-    assert not class_merge.folder_of(mixed.project).exists()
+    assert list((mixed.project.root / "journal" / "changes").glob("*")) == []
     mixed.undo()  # strokes made before the change can still be undone
     assert mixed.flush() and not (saved_mask(mixed, mixed.keys[1]) == 2).any()
 
@@ -120,21 +121,37 @@ def test_cancel_restores_masks(mixed, qtbot):
     mixed.editor.cancel()
 
 
+def test_a_canceled_undo_can_be_finished(mixed, qtbot, monkeypatch):
+    before, work, restore = masks(mixed.project), mixed.class_merge, ClassMerge.restore
+    run(mixed, qtbot, work.start, [2], 1)
+
+    def restore_and_cancel(change, key):
+        work.cancel()
+        return restore(change, key)
+
+    monkeypatch.setattr(ClassMerge, "restore", restore_and_cancel)
+    assert not run(mixed, qtbot, work.undo_merge).complete
+    assert work.unfinished and work.plan.state == "undoing" and masks(mixed.project) != before
+    monkeypatch.undo()
+    run(mixed, qtbot, work.resume)
+    assert masks(mixed.project) == before and work.plan is None
+
+
 KILLED = """
 import sys, time
-from workbench.core.project import class_merge
+from workbench.core.project.class_merge import ClassMerge
 from workbench.core.project.project import Project
 project = Project.open(sys.argv[1])
-plan = class_merge.begin(project, [2], 1)
+change = ClassMerge.prepare(project, [2], 1)
+change.begin()
 if sys.argv[2] == "back":
-    class_merge.apply_plan(project, plan, lambda *_: None, lambda: False)
-    class_merge.finalize(project, plan)
-    plan = class_merge.begin_undo(project, plan)
+    change.do()
+    change.finish()
+    change.begin_undo()
 def report(done, total):
     print(done, flush=True)
     time.sleep(60)
-work = class_merge.undo if sys.argv[2] == "back" else class_merge.apply_plan
-work(project, plan, report, lambda: False)
+(change.undo if sys.argv[2] == "back" else change.do)(report)
 """
 
 
@@ -213,7 +230,7 @@ def test_invalid_merges_are_refused(mixed, root, qtbot):
     reader.close_project()
     assert len(problems_met) == 4 and all(isinstance(problem, problems.BadClass) for problem in problems_met[:3])
     assert isinstance(problems_met[3], problems.ProjectReadOnly)
-    folder = class_merge.folder_of(mixed.project)
+    folder = mixed.project.root / "journal" / "changes" / "000001"
     assert not folder.exists()
     folder.mkdir(parents=True)
     (folder / "plan.json").write_text(json.dumps({"format": 9}))
@@ -290,8 +307,9 @@ def test_unreadable_note_keeps_verdict_and_is_reported(opened, qtbot):
 def interrupt_merge(mixed, root, qtbot):
     """Interrupt a merge of class 2 into 1 after the masks, before the classes. Return the masks from before."""
     before = masks(mixed.project)
-    plan = class_merge.begin(mixed.project, [2], 1)
-    class_merge.apply_plan(mixed.project, plan, lambda *_: None, lambda: False)
+    change = ClassMerge.prepare(mixed.project, [2], 1)
+    change.begin()
+    change.do()
     mixed.close_project()
     return before
 
@@ -310,7 +328,7 @@ def test_original_of_damaged_mask_is_kept_when_merge_is_finished(mixed, root, qt
     settle(mixed, qtbot)
     done = run(mixed, qtbot, mixed.class_merge.resume)
     assert [type(problem) for problem in done.problems] == [problems.MaskBroken]
-    original = class_merge.folder_of(mixed.project) / "old" / "masks" / f"{key}.png"
+    original = root / "journal" / "changes" / "000001" / "old" / "masks" / f"{key}.png"
     assert original.read_bytes() == before[f"{key}.png"] and path.read_bytes() == b"damaged"
     mixed.classes.add("third")
     with qtbot.waitSignal(mixed.class_merge.dropped, timeout=20_000):
@@ -350,7 +368,7 @@ def test_original_that_cannot_be_restored_is_kept_and_reported(mixed, root, qtbo
     )
     assert kept_originals(root) == [before[f"{key}.png"]]
     assert {**masks(mixed.project), f"{key}.png": b""} == {**before, f"{key}.png": b""}
-    assert not class_merge.folder_of(mixed.project).exists()
+    assert list((mixed.project.root / "journal" / "changes").glob("*")) == []
 
 
 def test_merge_is_undone_in_order_with_other_changes(mixed, qtbot):

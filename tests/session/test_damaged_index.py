@@ -138,7 +138,7 @@ def test_unreadable_image_is_marked_until_it_opens(opened, qtbot):
     settle(opened, qtbot)
     opened.project.image_path(gone).unlink()
     for key in (lying, gone):
-        with qtbot.waitSignal(opened.image_failed):
+        with qtbot.waitSignal(opened.current.failed):
             opened.open_image(key)
         assert "cannot be read" in opened.rows[key].broken
     show(opened, qtbot, opened.keys[0])

@@ -22,9 +22,9 @@ from workbench.session.session import Session
 
 def test_project_lists_images_with_their_rows(session, root, qtbot):
     batches, progress = [], []
-    session.rows_changed.connect(batches.append)
-    session.index_progress.connect(lambda done, total: progress.append((done, total)))
-    with qtbot.waitSignals([session.project_opened, session.images_listed]):
+    session.image_list.rows_changed.connect(batches.append)
+    session.image_list.progressed.connect(lambda done, total: progress.append((done, total)))
+    with qtbot.waitSignals([session.project_opened, session.image_list.listed]):
         assert session.open_project(root)
     settle(session, qtbot)
     assert session.writable and len(session.keys) == 8
@@ -59,7 +59,7 @@ def test_navigation_stops_at_ends_of_list(opened, qtbot):
 
 def test_only_last_requested_image_is_shown(opened, qtbot):
     shown = []
-    opened.image_opened.connect(shown.append)
+    opened.current.opened.connect(shown.append)
     for key in opened.keys[2:]:  # the previous image is cached
         opened.open_image(key)
     qtbot.waitUntil(lambda: opened.key == opened.keys[-1])
@@ -70,7 +70,7 @@ def test_only_last_requested_image_is_shown(opened, qtbot):
 def test_neighbors_are_prefetched(opened, qtbot):
     qtbot.waitUntil(lambda: opened.keys[1] in opened.image_loader.cache)
     shown = []
-    opened.image_opened.connect(shown.append)
+    opened.current.opened.connect(shown.append)
     opened.go(1)
     assert shown == [opened.keys[1]]  # at once
 
@@ -89,7 +89,7 @@ def test_broken_image_affects_only_itself(opened, qtbot):
     key = opened.keys[2]
     path = opened.project.image_path(key)
     path.write_bytes(path.read_bytes()[:60])
-    with qtbot.waitSignal(opened.image_failed) as failed:
+    with qtbot.waitSignal(opened.current.failed) as failed:
         opened.open_image(key)
     assert failed.args[0] == key and isinstance(failed.args[1], problems.ImageBroken)
     assert opened.key == key and opened.image is None and opened.mask is None
@@ -215,7 +215,7 @@ def test_image_cache_is_limited_by_bytes():
 
 
 def test_classes_can_be_added_renamed_and_recolored(opened, qtbot):
-    with qtbot.waitSignal(opened.classes_changed):
+    with qtbot.waitSignal(opened.classes.changed):
         added = opened.classes.add("pore", "#123456")
     opened.classes.rename(added.id, "pinhole")
     opened.classes.recolor(added.id, "#abcdef")
@@ -230,9 +230,9 @@ def test_classes_can_be_added_renamed_and_recolored(opened, qtbot):
     assert opened.classes.add("scratch") is None and opened.classes.add("x", "blue") is None
     assert len(problems_met) == 6 and all(isinstance(problem, problems.BadClass) for problem in problems_met)
     assert [info.name for info in opened.project.classes] == ["scratch", "dent", "pinhole"]
-    with qtbot.waitSignal(opened.current_class_changed) as chosen:
+    with qtbot.waitSignal(opened.classes.chosen) as chosen:
         opened.classes.choose(added.id)
-    assert chosen.args == [added.id] and opened.class_id == added.id
+    assert chosen.args == [added.id] and opened.editor.class_id == added.id
 
 
 def test_class_that_cannot_be_saved_is_not_added(opened, monkeypatch, qtbot):
@@ -253,7 +253,7 @@ def test_rows_arrive_in_few_batches(session, tmp_path, qtbot):
         for i in range(400):
             shutil.copyfile(first, first.with_name(f"copy{i}.png"))
     batches = []
-    session.rows_changed.connect(batches.append)
+    session.image_list.rows_changed.connect(batches.append)
     session.open_project(root)
     settle(session, qtbot)
     assert sum(map(len, batches)) == 401 and len(batches) < 100

@@ -66,7 +66,7 @@ def test_a_removed_image_leaves_the_list_and_returns_with_undo(session, qtbot):
 
 def test_all_images_can_be_removed(session, qtbot):
     keys = list(session.keys)
-    with qtbot.waitSignal(session.image_failed):
+    with qtbot.waitSignal(session.current.failed):
         session.removal.remove_images(keys)
     settle(session, qtbot, 0)
     assert session.key is None and session.mask is None

@@ -8,6 +8,7 @@ import zipfile
 import numpy as np
 import pytest
 
+from tests.project_copy import copy_project
 from tests.session.conftest import dot, saved_mask, settle, show
 from workbench.core.problems import CannotWrite, LabelsImporting, NothingToImport
 from workbench.core.project import annotation, file_transaction, importing
@@ -171,6 +172,49 @@ def test_failed_writing_restores_the_project(opened, qtbot, folder, monkeypatch)
     with qtbot.waitSignal(job.failed, timeout=10_000), qtbot.waitSignal(job.undone, timeout=10_000):
         job.start([folder], ImportRequest(conflicts="replace"))
     assert files(opened.project) == before
+
+
+def test_failed_merge_restores_the_project(opened, qtbot, tmp_path, monkeypatch):
+    other, job, key = copy_project(opened.project.root, tmp_path / "other"), opened.label_import, opened.keys[1]
+    with Project.open(other) as copied:
+        annotation.save_label(copied, key, mask=np.ones((80, 96), np.uint8), note=annotation.Note(status="done"))
+    opened.verdict_steps.set_verdicts(opened.keys[:1], "NG")  # written before the merge begins
+    before, place = {}, ImportJournal.place
+
+    def fail(journal, image):
+        before.update(files(opened.project))
+        place(journal, image)
+        raise CannotWrite(path="x", why="no space left")
+
+    monkeypatch.setattr(ImportJournal, "place", fail)
+    with qtbot.waitSignal(job.failed, timeout=10_000), qtbot.waitSignal(job.undone, timeout=10_000):
+        job.merge(other, "theirs")
+    settle(opened, qtbot)
+    assert files(opened.project) == before
+    monkeypatch.undo()
+    with qtbot.waitSignal(job.merged, timeout=10_000) as merged:
+        job.merge(other, "theirs")
+    assert merged.args[0].taken == 1 and annotation.load_mask(opened.project, key).all()
+    step(opened, qtbot, "undo")
+    assert files(opened.project) == before
+
+
+def test_failed_redo_can_be_repeated(opened, qtbot, folder, monkeypatch):
+    before, job = files(opened.project), opened.label_import
+    run(opened, qtbot, folder)
+    after = files(opened.project)
+    step(opened, qtbot, "undo")
+
+    def fail(journal, image):
+        raise CannotWrite(path="x", why="no space left")
+
+    monkeypatch.setattr(ImportJournal, "place", fail)
+    with qtbot.waitSignal(job.failed, timeout=10_000), qtbot.waitSignal(job.undone, timeout=10_000):
+        opened.redo()
+    assert files(opened.project) == before and opened.can_redo()
+    monkeypatch.undo()
+    step(opened, qtbot, "redo")
+    assert files(opened.project) == after
 
 
 def test_failed_empty_canceled_and_repeated_imports_leave_the_undo_of_the_one_before(

@@ -11,15 +11,7 @@ from workbench.core.project.image_row import ImageRow
 from workbench.core.project.storage import write_json
 from workbench.core.runs.run import Run
 from workbench.core.runs.run_history import RunLine
-from workbench.session.next_step import (
-    ENOUGH,
-    WEAK_SHARE,
-    RunFacts,
-    WorkflowState,
-    next_step,
-    remarks,
-    workflow,
-)
+from workbench.session.next_step import ENOUGH, WEAK_SHARE, RunFacts, WorkflowState, next_step, remarks, workflow
 from workbench.session.workflow_monitor import LabelCounts, run_facts
 
 NEW = WorkflowState(images=40, classes=2, open_images=40)

@@ -158,7 +158,7 @@ def test_preview_of_large_jpeg_equals_image(project, small_limits, qtbot, mode, 
     whole.save(project.image_path("a.jpg"), quality=95, exif=exif)
     project.close()
     session, received = Session(), []
-    session.image_previewed.connect(lambda key, small, size: received.append((key, small, size, session.key)))
+    session.image_loader.previewed.connect(lambda key, small, size: received.append((key, small, size, session.key)))
     session.open_project(project.root)
     qtbot.waitUntil(lambda: bool(session.keys), timeout=10_000)
     session.open_image("a.jpg")
@@ -182,7 +182,7 @@ def test_memory_stays_bounded_over_many_changes(project, qtbot):
     project.close()
     session = Session(cache=5 * 2 * 300 * 400)
     images: list[weakref.ref] = []
-    session.image_opened.connect(lambda _: images.append(weakref.ref(session.image)))
+    session.current.opened.connect(lambda _: images.append(weakref.ref(session.image)))
     session.open_project(project.root)
     qtbot.waitUntil(lambda: len(session.keys) == 20, timeout=10_000)
     for i in range(60):
@@ -207,7 +207,7 @@ def test_page_count_is_reported(project, qtbot):
     for key, count, shown in (("stack.tif", 3, pages[0]), ("plain.png", 1, pages[1]), ("stack.tif", 3, pages[0])):
         session.open_image(key)
         qtbot.waitUntil(lambda key=key: session.key == key, timeout=10_000)
-        assert session.pages == count and np.array_equal(session.image, shown)
+        assert session.current.pages == count and np.array_equal(session.image, shown)
     session.close_project()
 
 
@@ -219,15 +219,15 @@ def test_a_closed_project_is_released_and_reports_nothing(tmp_path, qtbot):
             fill_project(project, 2)
     session, former = Session(save_delay=600), []
     painted, opened, saved = [], [], []
-    session.mask_changed.connect(painted.append)
-    session.image_opened.connect(opened.append)
+    session.editor.mask_changed.connect(painted.append)
+    session.current.opened.connect(opened.append)
     session.label_saved.connect(saved.append)
     for turn, root in enumerate((*roots, *roots)):
-        with qtbot.waitSignal(session.images_listed, timeout=10_000):
+        with qtbot.waitSignal(session.image_list.listed, timeout=10_000):
             assert session.open_project(root)
         former.append(weakref.ref(session.project))
         key, other = session.keys
-        with qtbot.waitSignal(session.image_opened, timeout=10_000):
+        with qtbot.waitSignal(session.current.opened, timeout=10_000):
             session.open_image(key)
         for reports in (painted, opened, saved):
             reports.clear()

@@ -24,7 +24,7 @@ def fill(editor, point, id):
 def test_begin_to_commit_is_one_command(opened, qtbot):
     before = opened.mask.copy()
     rects = []
-    opened.mask_changed.connect(rects.append)
+    opened.editor.mask_changed.connect(rects.append)
     assert opened.editor.begin("brush")
     opened.editor.paint_segment((10, 10), (20, 10), 2, 1)
     opened.editor.paint_segment((20, 10), (20, 30), 2, 1)
@@ -75,14 +75,14 @@ def test_cancel_restores_mask(opened):
     assert not np.array_equal(opened.mask, before)
     opened.editor.cancel()
     assert np.array_equal(opened.mask, before)
-    assert not opened.can_undo() and opened.save_state == "saved"
+    assert not opened.can_undo() and opened.autosave.state == "saved"
 
 
 def test_stroke_without_change_is_no_command(opened):
     opened.editor.begin("erase")
     opened.editor.paint_segment((0, 0), (5, 0), 1, int(opened.mask[0, 0]))
     opened.editor.commit()
-    assert not opened.can_undo() and opened.save_state == "saved"
+    assert not opened.can_undo() and opened.autosave.state == "saved"
 
 
 def test_fill_paints_connected_area(opened):
@@ -158,7 +158,7 @@ def test_undo_skips_missing_image(opened, qtbot):
     show(opened, qtbot, first)
     assert opened.flush()
     opened.project.image_path(second).unlink()
-    with qtbot.waitSignal(opened.image_failed):
+    with qtbot.waitSignal(opened.current.failed):
         opened.undo()
     assert opened.can_undo()
     opened.undo()
@@ -184,7 +184,7 @@ def test_first_stroke_sets_status_started(opened, qtbot):
     dot(opened, 40, 30)
     assert changed.args == [key] and opened.note.status == "started"
     assert [act.what for act in opened.note.history] == ["paint"]
-    with qtbot.waitSignal(opened.rows_changed):
+    with qtbot.waitSignal(opened.image_list.rows_changed):
         assert opened.flush()
     assert annotation.load_note(opened.project, key).status == "started"
     row = opened.rows[key]

@@ -118,7 +118,7 @@ def test_closing_the_project_unloads_the_model(predictions, opened, run, qtbot):
     opened.close_project()
     assert predictions.source is None
     opened.open_project(run.project_root)
-    with qtbot.waitSignal(opened.images_listed):
+    with qtbot.waitSignal(opened.image_list.listed):
         pass
     show(opened, qtbot, opened.keys[0])
     assert predictions.result(opened.key) is None

@@ -188,10 +188,10 @@ def test_save_during_stroke_is_repeated_after_it(large):
     large.editor.paint_segment((500, 500), (600, 500), 4, 1)
     autosave.retry()
     runner_of(autosave).wait()
-    assert large.save_state == "dirty" and not large.project.mask_path("large.png").exists()
+    assert large.autosave.state == "dirty" and not large.project.mask_path("large.png").exists()
     large.editor.commit()
     runner_of(autosave).wait()
-    assert large.save_state == "saved"
+    assert large.autosave.state == "saved"
     check_file(large)
 
 
@@ -437,14 +437,14 @@ def test_full_disk_loses_no_labels(on_small_disk, small_disk, qtbot):
     session = on_small_disk
     problems_met, states = [], []
     session.problem_met.connect(problems_met.append)
-    session.save_state_changed.connect(states.append)
+    session.autosave.state_changed.connect(states.append)
     ballast = disk.fill_up(small_disk)
     painted = {}
     for number, key in enumerate(session.keys[:3] * 2):  # quick image changes while nothing can be saved
         show(session, qtbot, key)
         noise(session, number)
         painted[key] = session.mask.copy()
-    qtbot.waitUntil(lambda: session.save_state == "failed")
+    qtbot.waitUntil(lambda: session.autosave.state == "failed")
     assert not session.flush()
     assert [type(problem) for problem in problems_met] == [problems.SavedLater]
     assert "No space left" in str(problems_met[0]) and str(small_disk) in str(problems_met[0])
@@ -453,7 +453,7 @@ def test_full_disk_loses_no_labels(on_small_disk, small_disk, qtbot):
         show(session, qtbot, key)
         assert np.array_equal(session.mask, painted[key])
     ballast.unlink()
-    qtbot.waitUntil(lambda: session.save_state == "saved", timeout=10_000)  # by the automatic retry
+    qtbot.waitUntil(lambda: session.autosave.state == "saved", timeout=10_000)  # by the automatic retry
     for key, mask in painted.items():
         assert np.array_equal(saved_mask(session, key), mask)
     assert not journal_files(session) and states[-1] == "saved"
@@ -482,13 +482,13 @@ def test_folders_that_become_read_only_lose_no_labels(on_small_disk, small_disk,
     key, start = session.key, session.mask.copy()
     with read_only(*(small_disk / "p" / name for name in ("masks", "notes", "journal"))):
         dot(session, 20, 20, 2)
-        qtbot.waitUntil(lambda: session.save_state == "failed")
+        qtbot.waitUntil(lambda: session.autosave.state == "failed")
         show(session, qtbot, session.keys[1])
         dot(session, 30, 30, 2)
         second, painted = session.key, session.mask.copy()
         assert not session.flush() and "ead-only" in str(problems_met[0]) and str(small_disk) in str(problems_met[0])
         assert np.array_equal(saved_mask(session, key), start)
-    qtbot.waitUntil(lambda: session.save_state == "saved", timeout=10_000)
+    qtbot.waitUntil(lambda: session.autosave.state == "saved", timeout=10_000)
     assert saved_mask(session, key)[20, 20] == 2 and np.array_equal(saved_mask(session, second), painted)
 
 
@@ -498,10 +498,10 @@ def test_read_only_folder_loses_no_labels(opened, qtbot):
     folder.chmod(0o555)
     try:
         dot(opened, 20, 20, 2)
-        qtbot.waitUntil(lambda: opened.save_state == "failed")
+        qtbot.waitUntil(lambda: opened.autosave.state == "failed")
     finally:
         folder.chmod(0o755)
-    qtbot.waitUntil(lambda: opened.save_state == "saved", timeout=10_000)
+    qtbot.waitUntil(lambda: opened.autosave.state == "saved", timeout=10_000)
     assert saved_mask(opened, opened.key)[20, 20] == 2
 
 

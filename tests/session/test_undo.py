@@ -251,11 +251,11 @@ def test_confirmed_label_undone_and_redone_on_another_image(opened, qtbot):
     assert command.redo()
     opened.undo_stack.push(command)
     show(opened, qtbot, opened.keys[1])
-    with qtbot.waitSignal(opened.step_followed, timeout=10_000) as followed:
+    with qtbot.waitSignal(opened.current.step_followed, timeout=10_000) as followed:
         opened.undo()
     assert followed.args == ["undo", command] and opened.key == first and opened.note.confirmed == []
     show(opened, qtbot, opened.keys[1])
-    with qtbot.waitSignal(opened.step_followed, timeout=10_000):
+    with qtbot.waitSignal(opened.current.step_followed, timeout=10_000):
         opened.redo()
     assert opened.key == first and opened.note.confirmed == [confirmed]
     assert opened.flush() and annotation.load_note(opened.project, first).confirmed == [confirmed]

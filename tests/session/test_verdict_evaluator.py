@@ -108,7 +108,7 @@ def test_unsuitable_runs_are_reported(evaluator, run, qtbot, harm):
 
 
 def test_only_last_requested_run_is_evaluated(evaluator, run, session, qtbot):
-    session.rows_changed.disconnect(evaluator._labels_changed)  # each change of rows is evaluated again
+    session.image_list.rows_changed.disconnect(evaluator._labels_changed)  # each change of rows is evaluated again
     received = []
     evaluator.evaluated.connect(lambda result: received.append(evaluator.run))
     evaluator.start(Run(Path(str(run.root))))

@@ -65,7 +65,7 @@ class Case:
             root = folder / "p"
             with Project.create(root, classes=["scratch", "pit"]) as project:
                 keys = fill_project(project, 3)
-            with self.qtbot.waitSignal(self.session.image_opened, timeout=30_000):
+            with self.qtbot.waitSignal(self.session.current.opened, timeout=30_000):
                 assert self.session.open_project(root)
             self.qtbot.waitUntil(lambda: len(self.session.rows) == 3, timeout=30_000)
             before = {key: annotation.load_mask(self.session.project, key) for key in keys}
@@ -91,7 +91,7 @@ class Case:
             for place in self.rng.sample(PLACES, strokes):
                 self.session.editor.paint_region(np.ones((BLOCK, BLOCK), bool), place, 2)
                 made.append((key, place))
-        self.qtbot.waitUntil(lambda: self.session.save_state == "failed", timeout=30_000)
+        self.qtbot.waitUntil(lambda: self.session.autosave.state == "failed", timeout=30_000)
         return made
 
     def leave(self, other: Path) -> None:

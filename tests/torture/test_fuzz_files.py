@@ -24,8 +24,8 @@ from workbench.cli import main
 from workbench.core.evaluation import operating_point
 from workbench.core.images.display import Display
 from workbench.core.problems import Problem, RunBroken
-from workbench.core.project import annotation, class_merge
-from workbench.core.project.class_merge import ClassMergePlan
+from workbench.core.project import annotation
+from workbench.core.project.class_merge import ClassMerge, newest_merge
 from workbench.core.project.history import Patch
 from workbench.core.project.importing import import_labels
 from workbench.core.project.project import Project
@@ -240,15 +240,16 @@ def _proposals(project: Project, run: Run) -> Target:
 
 
 def _plan(project: Project, run: Run) -> Target:
-    class_merge.write_plan(project, ClassMergePlan(removed=[1], into=0, before=project.classes))
+    change = ClassMerge.prepare(project, [1], 0)
+    change.begin()
 
     def read() -> None:
-        plan = class_merge.load_plan(project)
-        if plan is not None:
-            class_merge.rewritten(np.zeros((4, 4), np.uint8), plan, 0)
-            str((plan.names, plan.target))
+        found = newest_merge(project)
+        if found is not None:
+            found.rewritten(project.images()[0], np.zeros((4, 4), np.uint8))
+            str((found.plan.names, found.plan.target))
 
-    return Target(class_merge.folder_of(project) / "plan.json", read)
+    return Target(change.folder / "plan.json", read)
 
 
 def _journal(project: Project, run: Run) -> Target:

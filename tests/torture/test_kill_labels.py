@@ -15,7 +15,8 @@ import pytest
 from tests.conftest import ROOT, scratched
 from tests.hard_end import KILLED, kill_after
 from tests.project_copy import copy_project
-from workbench.core.project import annotation, class_merge
+from workbench.core.project import annotation
+from workbench.core.project.class_merge import newest_merge
 from workbench.core.project.exporting import export_labels
 from workbench.core.project.formats.label_export import LabelExportOptions
 from workbench.core.project.importing import import_labels
@@ -35,19 +36,20 @@ with Project.open(sys.argv[1]) as project:
 
 CHANGE = """
 import sys
-from workbench.core.project import class_merge
+from workbench.core.project.class_merge import ClassMerge, newest_merge
 from workbench.core.project.project import Project
 from tests.torture.test_kill_labels import steps
 with Project.open(sys.argv[1]) as project:
-    plan = class_merge.load_plan(project)
-    if plan is None:
-        plan = class_merge.begin(project, [2], 1)
-    back = sys.argv[2] == "back"
-    if back:
-        plan = class_merge.begin_undo(project, plan)
-    (class_merge.undo if back else class_merge.apply_plan)(project, plan, steps, lambda: False)
-    if not back:
-        class_merge.finalize(project, plan)
+    change = newest_merge(project)
+    if change is None:
+        change = ClassMerge.prepare(project, [2], 1)
+        change.begin()
+    if sys.argv[2] == "back":
+        change.begin_undo()
+        change.undo(steps)
+    else:
+        change.do(steps)
+        change.finish()
 """
 
 
@@ -141,7 +143,7 @@ def test_a_killed_change_of_classes_is_finished_or_undone(cases, report, tmp_pat
         root = copy_project(original, tmp_path / f"p{number}")
         kills += killed(CHANGE, root, "there", after=rng.randrange(1, count // 2), wait=rng.uniform(0, 0.02))
         with Project.open(root) as project:
-            there = class_merge.load_plan(project)
+            there = newest_merge(project)
         if number % 4 == 1 and there is not None:
             kills += killed(CHANGE, root, "back", after=rng.randrange(1, count // 2), wait=rng.uniform(0, 0.02))
         session, problems_met = Session(), []

@@ -115,7 +115,7 @@ def test_notes_cannot_be_written(painter, tmp_path, kind):
                 one.session.autosave.retry()
                 runner_of(one.session.autosave).wait()
             half = kind == "full between mask and note"
-            assert one.session.save_state == "failed" and bool(one.lost(root)) is not half
+            assert one.session.autosave.state == "failed" and bool(one.lost(root)) is not half
             assert len(label_transaction.records(root)) == half
             assert is_consistent(root, key, before)
         assert one.session.flush() and not one.lost(root)

@@ -28,14 +28,16 @@ from workbench.session.session import Session
 def lose(one: Painter) -> None:
     """Wait until the session has detected that its folder is gone, and check that painting still works."""
     one.strokes(3)
-    one.qtbot.waitUntil(lambda: one.session.save_state == "failed", timeout=20_000)
+    one.qtbot.waitUntil(lambda: one.session.autosave.state == "failed", timeout=20_000)
     assert isinstance(one.session.folder.problem, problems.ProjectGone)
     one.strokes(3)
-    assert one.session.writable and one.session.folder.unsaved >= 6 and one.session.folder.rescued
+    assert one.session.writable and one.session.autosave.unsaved_changes >= 6 and one.session.autosave.rescued
 
 
 def is_saved(one: Painter) -> None:
-    one.qtbot.waitUntil(lambda: one.session.save_state == "saved" and not one.session.folder.problem, timeout=20_000)
+    one.qtbot.waitUntil(
+        lambda: one.session.autosave.state == "saved" and not one.session.folder.problem, timeout=20_000
+    )
 
 
 # --- one window that stays open ----------------------------------------------------------------------------
@@ -395,7 +397,7 @@ def test_notes_changed_while_the_folder_is_gone_are_recovered(painter, tmp_path)
     lose(one)
     one.session.verdict_steps.set_verdicts([one.session.key], "NG")
     one.session.verdict_steps.set_status("done")
-    assert one.session.folder.rescued and len(rescues()) == 1
+    assert one.session.autosave.rescued and len(rescues()) == 1
     one.session.end()
     (tmp_path / "moved").rename(root)
     other = painter(root)

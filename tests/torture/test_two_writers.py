@@ -94,7 +94,7 @@ def test_lock_files_deleted_and_taken_by_another(painter, tmp_path, qtbot):
         assert not one.session.flush() and not one.session.writable
         problem = one.session.folder.problem
         assert isinstance(problem, problems.ProjectTaken) and problem.fields["pid"] == other.process.pid
-        assert one.session.folder.rescued and len(rescues()) == 1
+        assert one.session.autosave.rescued and len(rescues()) == 1
         assert np.array_equal(annotation.read_mask(root / "masks" / "c.png.png"), before)
         one.session.classes.add("mine")
         assert isinstance(one.problems_met[-1], problems.ProjectTaken)
@@ -192,7 +192,7 @@ def test_edited_in_all_fields(painter, tmp_path):
     root = make_project(tmp_path / "p")
     one = painter(root)
     changes: list[int] = []
-    one.session.classes_changed.connect(lambda: changes.append(1))
+    one.session.classes.changed.connect(lambda: changes.append(1))
     edit(root, in_all_fields)
     info = one.session.classes.add("by_window")
     assert info.id == 10 and changes and not one.problems_met  # id 3 was added by the editor, id 9 is retired

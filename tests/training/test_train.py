@@ -5,12 +5,17 @@ from __future__ import annotations
 import json
 import subprocess
 import time
+from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import pytest
 
 from tests.conftest import scratched
 from tests.training.conftest import arrays_of, make_run, state_of
+from workbench.core.evaluation import operating_point
+from workbench.core.evaluation.operating_point import ChosenRule, OperatingPoint
+from workbench.core.evaluation.verdict_rules import RuleChoice
 from workbench.core.images.image_files import read
 from workbench.core.project import annotation
 from workbench.core.project.project import Grouping
@@ -28,9 +33,13 @@ from workbench.core.runs.events import (
     encode_command,
 )
 from workbench.core.runs.launch import worker_command, worker_environment
+from workbench.core.runs.run import Run
 from workbench.inference.io.image_io import read_image
 from workbench.inference.io.opencv import cv2
+from workbench.inference.model_settings import ClassSettings, save_settings
 from workbench.inference.predictor import Predictor
+from workbench.inference.region_table import RegionLimit
+from workbench.inference.verdict_rule import VerdictRule
 from workbench.training import learner
 
 LONG = {"minutes": 60.0, "epochs": None, "validations": 200}
@@ -215,6 +224,41 @@ def test_training_starts_from_the_weights_of_another_run(trained, labeled_projec
     other = make_run(labeled_project, "resnet", start_from=str(trained.root))
     trainer = inside("train", other.root)
     assert trainer.end() == 1 and trainer.last.problem == "BadSettings"
+
+
+def test_the_verdict_rule_of_the_run_in_use_until_now_is_used_again(labeled_project, inside):
+    def next_run() -> tuple[Run, Any]:
+        run = make_run(labeled_project, epochs=1, validations=1, widths=[4, 8])
+        trainer = inside("train", run.root)
+        assert trainer.end() == 0, trainer.stderr[-2000:]
+        return run, trainer.last.result["rule"]
+
+    def choose(run: Run, choice: RuleChoice) -> None:
+        point = OperatingPoint.of(operating_point.settings_of(run))
+        operating_point.store(run, point, chosen_on=(), rule=ChosenRule(choice.rule(1e9), choice, ("val",)))
+
+    first, told = next_run()
+    assert told is None and operating_point.read(first).rule is None
+    sentences = RuleChoice("region", 0.0, (RegionLimit(1, most=3, length=2),), bad="BAD")
+    choose(first, sentences)
+    second, told = next_run()
+    assert operating_point.read(second).rule == ChosenRule(sentences.rule(0), sentences, ("val",))
+    assert told == f"The verdict rule of {first.name} is used again, with the same sentences."
+    assert operating_point.read(second).trained == OperatingPoint.of(operating_point.settings_of(second))
+    labeled_project.file.model_in_use = second.name
+    labeled_project.save()
+    choose(second, RuleChoice("budget", 5.0))
+    third, told = next_run()
+    rule = operating_point.read(third).rule
+    assert rule.choice == RuleChoice("budget", 5.0) and rule.rule.mass < 1e9 and "chosen again" in told
+    choose(second, RuleChoice("mass", 1e9))
+    labeled_project.file.model_in_use = third.name
+    labeled_project.save()
+    unknown = replace(operating_point.settings_of(third), classes=(ClassSettings(9, "x", "#ff0000"),))
+    rule = VerdictRule("region", limits=(RegionLimit(9),))
+    save_settings(replace(unknown, verdict_rule=rule), third.best / "model.json")
+    fourth, told = next_run()
+    assert operating_point.read(fourth).rule is None and "is not used: verdict_rule has a limit of an unknown" in told
 
 
 def test_a_profile_divides_the_time_of_a_step(labeled_project, inside, monkeypatch):

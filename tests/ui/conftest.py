@@ -78,7 +78,7 @@ def application(qapp, qtbot, monkeypatch, load_theme, request):
 def opened(application, root, qtbot):
     """Application with the project and its first image open."""
     session = application.services.session
-    with qtbot.waitSignal(session.image_opened, timeout=10_000):
+    with qtbot.waitSignal(session.current.opened, timeout=10_000):
         session.open_project(root)
     qtbot.waitUntil(lambda: len(session.rows) == 5, timeout=10_000)
     return application

@@ -15,15 +15,7 @@ from PySide6.QtWidgets import QDialog, QWidget
 
 import workbench.ui
 from tests.session.mask_run import make_mask_project
-from tests.ui.accessibility import (
-    conflicts,
-    focusable,
-    jumps_back,
-    menu_conflicts,
-    name_of,
-    nameless,
-    tab_order,
-)
+from tests.ui.accessibility import conflicts, focusable, jumps_back, menu_conflicts, name_of, nameless, tab_order
 from workbench.core.problems import UntrustedPlaces
 from workbench.core.runs.export_options import ExportOptions
 from workbench.session.error_log import ErrorReport
@@ -56,7 +48,7 @@ def window(application, tmp_path, qtbot):
     """Window with a project that has a run."""
     run = make_mask_project(tmp_path / "project")
     session = application.services.session
-    with qtbot.waitSignal(session.image_opened, timeout=20_000):
+    with qtbot.waitSignal(session.current.opened, timeout=20_000):
         session.open_project(run.project_root)
     qtbot.waitUntil(lambda: bool(application.services.run_list.lines), timeout=20_000)
     return application.window
@@ -87,7 +79,7 @@ def factories(application, folder: Path) -> dict[type[QDialog], Callable[[], QDi
         ClassMergeDialog: lambda: ClassMergeDialog(session, session.project.classes[0], merge=True, parent=window),
         PredictFolderDialog: lambda: PredictFolderDialog(model_names(services.run_list), window),
         GpuCheckDialog: lambda: GpuCheckDialog(window),
-        MergeDialog: lambda: MergeDialog(session, services.project_merge, window),
+        MergeDialog: lambda: MergeDialog(session, window),
         NewProjectDialog: lambda: NewProjectDialog(folder, window),
         PackDialog: lambda: PackDialog(session, services.packing, folder / "p.zip", window),
         UnpackDialog: lambda: UnpackDialog(services.packing, None, folder, window),

@@ -33,6 +33,7 @@ VERBS: dict[str, tuple[str, str]] = {
     "use": ("use", "show or choose the model in use, which evaluate, predict, queue and export use by default"),
     "adopt": ("adopt", "add a segmentation network trained by another program (ONNX) as a run"),
     "inbox": ("inbox", "list images that a line has kept for labeling, or take them into a project"),
+    "drift": ("drift", "show results of a line by hour and shift, and what has moved against a reference"),
     "area": ("use", "show or set the inspection area: the part of the images that is inspected"),
     "log": ("log", "write the progress of a training for TensorBoard, VisualDL or MLflow"),
     "spots": ("ranking_verbs", "list spots that differ most from the rest of their image, before a model exists"),
@@ -45,7 +46,10 @@ VERBS: dict[str, tuple[str, str]] = {
     "gauge": ("evaluate", "compare a model with itself on repeated images of parts, and with inspectors (gauge study)"),
     "predict": ("predict", "predict images with a run or an export"),
     "export": ("export", "export a model that runs without Defect Workbench"),
-    "release": ("export", "verify that an export, and the exports before it, are as they were written"),
+    "release": (
+        "release_verb",
+        "verify that an export, and those before it, are as they were written, or train again and compare",
+    ),
     "serve": ("serve", "serve an exported model over HTTP"),
     "doctor": ("doctor", "check the installation and show how to fix problems"),
 }

@@ -28,14 +28,7 @@ from workbench.core.runs import pip_commands
 from workbench.core.runs.child_process import run_captured
 from workbench.core.runs.export_options import load_layouts
 from workbench.core.runs.launch import code_command, is_frozen
-from workbench.core.runs.pip_commands import (
-    command_line,
-    in_sequence,
-    pip,
-    pip_command,
-    requirement,
-    trains_here,
-)
+from workbench.core.runs.pip_commands import command_line, in_sequence, pip, pip_command, requirement, trains_here
 from workbench.core.window_libraries import PACKAGES
 from workbench.inference import visual_cpp
 from workbench.inference.cpu_environment import cores, cpu_environment

@@ -268,10 +268,15 @@ def compared_run(options: argparse.Namespace, run: Run) -> Run | None:
     return other
 
 
+def check_suffix(path: Path | None) -> None:
+    """Raise WrongUse if a report cannot be written to this file."""
+    if path is not None and path.suffix.lower() not in _SUFFIXES:
+        raise WrongUse(f"--report writes .html or .pdf, not {path.suffix or 'a name without suffix'}")
+
+
 def check_report(options: argparse.Namespace) -> None:
     """Raise WrongUse for options that exclude each other, before anything is measured."""
-    if options.report is not None and options.report.suffix.lower() not in _SUFFIXES:
-        raise WrongUse(f"--report writes .html or .pdf, not {options.report.suffix or 'a name without suffix'}")
+    check_suffix(options.report)
     for name in ("report", "compare"):
         if getattr(options, name) is not None and options.against is not None:
             raise WrongUse(f"--{name} and --against exclude each other")
@@ -285,21 +290,32 @@ def make_report(options: argparse.Namespace, evaluation: SplitEvaluation, consol
     now, images = datetime.datetime.now(), ReportImages(project)
     result: dict[str, Any] = {}
     if other is not None:
-        with console.progress(f"evaluating {other.name}") as move:
-            second = evaluate_like(project, other, evaluation, progress=move)
-        assert second is not None
-        comparison = compare_evaluations(evaluation, second)
+        second, comparison = _compare(evaluation, other, console)
         result["comparison"] = _comparison_fields(comparison, other)
-        _print_comparison(comparison, run, other, console)
         document = comparison_report(project, evaluation, second, comparison, images, now) if options.report else None
     else:
         document = evaluation_report(project, evaluation, images, now)
     if options.report is not None and document is not None:
         path = options.report.absolute()
-        _write(document, path, options.language or SOURCE_LANGUAGE)
+        write_report(document, path, options.language or SOURCE_LANGUAGE)
         console.line(f"Report: {path}")
         result["report"] = path
     return result
+
+
+def compare_runs(evaluation: SplitEvaluation, other: Run, console: Console) -> dict[str, Any]:
+    """Compare an evaluated run with another one of its project, on the same images. Return and print the comparison."""
+    return _comparison_fields(_compare(evaluation, other, console)[1], other)
+
+
+def _compare(evaluation: SplitEvaluation, other: Run, console: Console) -> tuple[SplitEvaluation, EvaluationComparison]:
+    project = Project.open(evaluation.run.project_root, write=False)
+    with console.progress(f"evaluating {other.name}") as move:
+        second = evaluate_like(project, other, evaluation, progress=move)
+    assert second is not None
+    comparison = compare_evaluations(evaluation, second)
+    _print_comparison(comparison, evaluation.run, other, console)
+    return second, comparison
 
 
 def _comparison_fields(comparison: EvaluationComparison, other: Run) -> dict[str, Any]:
@@ -337,7 +353,7 @@ def _print_comparison(comparison: EvaluationComparison, run: Run, other: Run, co
     console.line(f"  {counted(len(comparison.pairs), 'image')} with different errors")
 
 
-def _write(document: Document, path: Path, language: str) -> None:
+def write_report(document: Document, path: Path, language: str) -> None:
     """Write the report; another process prints a PDF file, since this one runs without Qt. Raises CannotWrite."""
     try:
         if path.suffix.lower() != ".pdf":

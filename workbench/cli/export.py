@@ -34,7 +34,6 @@ from workbench.core.runs.export_options import (
 )
 from workbench.core.runs.launch import is_frozen, paddle_installed
 from workbench.core.runs.pip_commands import paddle_command_here
-from workbench.core.runs.release import verify
 from workbench.core.runs.run import Run, find_run
 from workbench.core.runs.training_process import export_run, new_run
 from workbench.core.runs.training_settings import request
@@ -46,22 +45,6 @@ from workbench.inference.batch.results_folder import ResultsFolder, predict_all
 from workbench.inference.engines.paddle_lite_engine import PYTHON_VARIABLE
 from workbench.inference.predictor import Predictor
 from workbench.inference.verdict_rule import UNSURE
-
-
-def add_release_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("action", choices=("verify",), help="verify: compare every file with its checksum")
-    parser.add_argument("export", type=Path, metavar="EXPORT", help="folder written by 'workbench export'")
-
-
-def run_release(options: argparse.Namespace, console: Console) -> dict[str, Any]:
-    """Verify an export and those before it. Raises ReleaseBroken, ReleaseChanged."""
-    changed, chain = verify(options.export.absolute())
-    if changed:
-        raise problems.ReleaseChanged(path=str(options.export), why=" ".join(changed[:5]))
-    console.line(f"{options.export} is as it was released.")
-    for before in chain:
-        console.line(f"  before it: {before['export']} (run {before['run']}), {before['state']}")
-    return {"path": options.export.absolute(), "predecessors": chain}
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

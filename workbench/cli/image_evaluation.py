@@ -15,10 +15,12 @@ from workbench.core.evaluation.verdict_rules import RuleChoice, choose_rule, eva
 from workbench.core.messages import stored_text, with_messages
 from workbench.core.runs.run import Run
 from workbench.core.text_patterns import counted
+from workbench.inference.inspection_area import common_zones
 from workbench.inference.model_settings import ModelSettings
 from workbench.inference.region_table import ANY_CLASS, ANY_NAME, CONDITIONS, OUTCOMES, RegionLimit, size_unit
 from workbench.inference.verdict_rule import BAD, GOOD
 
+_SIZES = [key for key, (_, power) in CONDITIONS.items() if power is not None]
 BY_CLASS = "class"  # in --verdict-names: the name of the class instead of a fixed verdict
 
 
@@ -31,8 +33,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "images), cost=10 (least cost, if a missed defective image costs 10 false alarms), mass=120 (anomaly score "
         "in pixels), region=LIMIT,... or none; with ,unsure=20 other images with an anomaly score above 20 are unsure. "
         "A LIMIT is a sentence: scratch:most=3:length_below=0.5mm:outcome=rework means at most 3 scratches "
-        f"shorter than 0.5 mm, otherwise rework. Its keys: {', '.join(CONDITIONS)} (pixels, or with mm or mm2), most "
-        f"(0), outcome ({', '.join(OUTCOMES)}); {ANY_NAME} instead of a class for all classes",
+        f"shorter than 0.5 mm, otherwise rework. Its keys: {', '.join(_SIZES)} (pixels, or with mm or mm2), most "
+        f"(0), outcome ({', '.join(OUTCOMES)}), zone (its name); {ANY_NAME} instead of a class for all classes",
     )
     group.add_argument(
         "--verdict-names",
@@ -96,10 +98,14 @@ def _limit(text: str, settings: ModelSettings) -> RegionLimit:
             values[key] = _pixels(value, CONDITIONS[key][1], settings.um_per_pixel)
         else:
             values[key] = int(value) if key == "most" else value
+    if (zone := values.get("zone")) is not None and zone not in common_zones(settings.areas):
+        raise ValueError(f"the inspection areas have no zone {zone} in every image")
     return RegionLimit(ids[name], **values)
 
 
-def _pixels(text: str, power: int, um: float | None) -> float:
+def _pixels(text: str, power: int | None, um: float | None) -> float | str:
+    if power is None:
+        return text
     unit = ("", "mm", "mm2")[power]
     if not unit or not text.endswith(unit):
         return float(text)

@@ -15,7 +15,7 @@ from typing import Any
 from workbench.cli.verb_runner import Console, WrongUse, add_project
 from workbench.core import problems
 from workbench.core.geometry.selection.box_cut import BOX_SHAPES
-from workbench.core.project import import_journal, importing
+from workbench.core.project import file_transaction, importing
 from workbench.core.project.class_merge import ClassMergePlan
 from workbench.core.project.formats import FORMATS
 from workbench.core.project.formats.yolo import need_dataset_trust
@@ -345,7 +345,7 @@ def _print_skipped(skipped: list[tuple[str, str]], notes: list[str], console: Co
 
 def _undo(options: argparse.Namespace, console: Console) -> dict[str, Any]:
     with Project.open(options.project) as project, console.progress("undoing") as move:
-        found = import_journal.undo_last(project, move)
+        found = file_transaction.undo_last(project, move)
     if found is None:
         raise problems.NoImport()
     plan, done = found[0].plan, found[1]

@@ -2,8 +2,9 @@
 
 Each has three files: STEM.SUFFIX, the image as it arrived, STEM.mask.png, the class map that was predicted, and
 STEM.json, its record as a result output gets it, with `sha256` of the image and `kept`, the reason. STEM is the time
-and the beginning of the checksum, so that no image is kept twice. The record is written last. `workbench inbox` takes
-images from such a folder into a project (`core/suggestions/line_images.py`).
+and the beginning of the checksum. The record is written last. No image is kept twice, also by several processes: each
+creates an empty file in `.marks`, named by the checksum, before it keeps an image. `workbench inbox` takes images from
+such a folder into a project (`core/suggestions/line_images.py`).
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ from __future__ import annotations
 import argparse
 import contextlib
 import hashlib
+import os
 import re
 import threading
 import time
@@ -35,6 +37,8 @@ from workbench.inference.verdict_rule import UNSURE, unlike_text
 
 _MB, _DAYS, _EVERY = 2000.0, 30.0, 100
 _STEM = re.compile(r"\d{8}T\d{9}-[0-9a-f]{16}")
+_MARKS = ".marks"
+_STALE = 60.0  # seconds after which a mark without an image is one of a process that was killed
 _WAITING = 16  # images that wait for the disk; further ones are not kept
 
 
@@ -77,28 +81,34 @@ def plan_inbox(options: argparse.Namespace) -> KeepPlan | None:
 class KeptImages:
     """Folder of kept images of one process, a context manager whose end waits for the disk.
 
-    row, rows: number of this process, whose images are in a folder of its own, and of all. log: called with one
-    sentence when the first image cannot be kept. Raises NoGoodVerdict, OSError.
+    row, rows: number of this process, and of all. Of the images of former processes, each limits those whose checksum
+    has its number. log: called with one sentence when the first image cannot be kept. Raises NoGoodVerdict, OSError.
     """
 
     def __init__(
         self, plan: KeepPlan, settings: ModelSettings, log: Callable[[str], None], row: int = 0, rows: int = 1
     ) -> None:
         self._maker = RecordMaker(settings, plan.ok_verdict)
-        self._folder = plan.folder if rows == 1 else plan.folder / str(row + 1)
+        self._folder, self._marks = plan.folder, plan.folder / _MARKS
         self._limit, self._age, self._every = plan.limit / rows, plan.age, plan.every
         self._log: Callable[[str], None] | None = log
         self._threads = ThreadPoolExecutor(1, thread_name_prefix="inbox")
         self._places = threading.BoundedSemaphore(_WAITING)
-        make_folder(self._folder)
-        sizes: dict[str, int] = {}
-        for path in sorted(self._folder.iterdir()):
+        make_folder(self._marks)
+        sizes: dict[Path, int] = {}
+        for path in (*self._folder.glob("*-*.*"), *self._folder.glob("[0-9]*/*-*.*")):  # folders of earlier versions
             stem = path.name.partition(".")[0]
             if _STEM.fullmatch(stem):  # files of others are never removed
-                sizes[stem] = sizes.get(stem, 0) + path.stat().st_size
-        self._kept = deque(sizes.items())  # oldest first
-        self._sums = {stem.rpartition("-")[2] for stem in sizes}
-        self._size = sum(sizes.values())
+                sizes[path.with_name(stem)] = sizes.get(path.with_name(stem), 0) + path.stat().st_size
+        known = {_mark(path) for path in sizes}
+        for mark in known:
+            (self._marks / mark).touch()
+        for path in self._marks.iterdir():
+            if path.name not in known and path.stat().st_mtime < time.time() - _STALE:
+                remove_file(path, missing_ok=True)
+        own = [path for path in sizes if int(_mark(path), 16) % rows == row]
+        self._kept = deque((path, sizes[path]) for path in sorted(own, key=lambda path: path.name))  # oldest first
+        self._size = sum(size for _, size in self._kept)
 
     def __enter__(self) -> KeptImages:
         return self
@@ -131,17 +141,16 @@ class KeptImages:
     def _keep(self, data: bytes, record: Record, mask: np.ndarray | None) -> None:
         try:
             mark = record["sha256"][:16]
-            if mark not in self._sums:
+            if self._claim(mark):
                 stem = f"{time.strftime('%Y%m%dT%H%M%S', time.gmtime())}{time.time_ns() // 10**6 % 1000:03}-{mark}"
                 files = {_suffix(data): data, RECORD_SUFFIX: json_bytes(record)}
                 if mask is not None:
                     files = {MASK_SUFFIX: bytes(encode_png(mask)), **files}
+                size = sum(map(len, files.values()))
+                self._kept.append((self._folder / stem, size))
+                self._size += size
                 for suffix, content in files.items():
                     write_atomic(self._folder / f"{stem}{suffix}", content)
-                size = sum(map(len, files.values()))
-                self._kept.append((stem, size))
-                self._sums.add(mark)
-                self._size += size
             self._prune()
         except OSError as error:
             if self._log is not None:
@@ -150,15 +159,27 @@ class KeptImages:
         finally:
             self._places.release()
 
+    def _claim(self, mark: str) -> bool:
+        """Return True if no process has kept the image of this mark. It is then that of this one."""
+        try:
+            os.close(os.open(self._marks / mark, os.O_CREAT | os.O_EXCL | os.O_WRONLY))
+        except FileExistsError:
+            return False
+        return True
+
     def _prune(self) -> None:
         oldest = time.strftime("%Y%m%dT%H%M%S", time.gmtime(time.time() - self._age))
-        while self._kept and (self._size > self._limit or self._kept[0][0] < oldest):
-            stem, size = self._kept.popleft()
+        while self._kept and (self._size > self._limit or self._kept[0][0].name < oldest):
+            kept, size = self._kept.popleft()
             self._size -= size
-            self._sums.discard(stem.rpartition("-")[2])
-            for path in self._folder.glob(f"{stem}.*"):
+            for path in (*kept.parent.glob(f"{kept.name}.*"), self._marks / _mark(kept)):
                 with contextlib.suppress(OSError):  # in use: it goes when the program starts again
                     remove_file(path, missing_ok=True)
+
+
+def _mark(path: Path) -> str:
+    """Return the beginning of the checksum of an image. path: of its files, without suffix."""
+    return path.name.rpartition("-")[2]
 
 
 _SIGNATURES = ((b"\x89PNG", ".png"), (b"\xff\xd8", ".jpg"), (b"BM", ".bmp"), (b"II", ".tif"), (b"MM", ".tif"))

@@ -109,11 +109,10 @@ def run(options: argparse.Namespace, console: Console) -> dict[str, Any]:
     if not (options.export / MODEL_FILE).is_file():
         raise NotAnExport(path=str(options.export), file=MODEL_FILE)
 
-    from workbench.cli.serving import worker_processes
-    from workbench.cli.serving.http_server import address_of, bind, is_local
+    from workbench.cli.serving import http_server
 
     try:
-        bound = bind(options.host, options.port)
+        bound = http_server.bind(options.host, options.port)
     except (OSError, UnicodeError) as error:
         why = getattr(error, "strerror", None) or str(error)
         raise CannotListen(host=options.host, port=options.port, why=why[0].lower() + why[1:]) from error
@@ -122,7 +121,7 @@ def run(options: argparse.Namespace, console: Console) -> dict[str, Any]:
         predictor = open_model(options.export, engine=options.engine)
         if sinks or inbox:
             RecordMaker(predictor.settings, options.ok_verdict)  # a problem is reported before the server starts
-        plan = worker_processes.ServerPlan(
+        plan = http_server.ServerPlan(
             folder=str(options.export.absolute()),
             engine=options.engine,
             keep_verdicts=options.keep_verdicts,
@@ -130,14 +129,14 @@ def run(options: argparse.Namespace, console: Console) -> dict[str, Any]:
             workers=options.workers,
             sinks=sinks,
             inbox=inbox,
-            hosts=_hosts(options, is_local(bound)),
+            hosts=_hosts(options, http_server.is_local(bound)),
             threads=_threads_each(options.workers, predictor.settings.threads),
             # A thread waiting for the network costs little, and only images being processed can share a call.
             limits=limits_of(options, console.note, threads=8 if predictor.settings.task == "classification" else 4),
         )
-        if token is None and not is_local(bound):
+        if token is None and not http_server.is_local(bound):
             console.note("Warning: anyone who can reach this machine can use the model. Set --token to prevent this.")
-        announce = _announcement(options, console, predictor, address_of(bound), token)
+        announce = _announcement(options, console, predictor, http_server.address_of(bound), token)
         _serve(plan, predictor, bound, announce)
     console.note("Stopped.")
     return {}
@@ -176,15 +175,15 @@ def _hosts(options: argparse.Namespace, local: bool) -> frozenset[str] | None:
 
 
 def _serve(plan: Any, predictor: Predictor, bound: socket.socket, announce: Callable[[], None]) -> None:
-    from workbench.cli.serving import worker_processes
+    from workbench.cli.serving import http_server
 
     try:
         if plan.workers == 1:
-            worker_processes.serve_alone(plan, predictor, bound, announce)
+            http_server.serve_alone(plan, predictor, bound, announce)
         else:
             del predictor
-            worker_processes.serve_with_workers(plan, bound, announce)
-    except worker_processes.WorkersFailed:
+            http_server.serve_with_workers(plan, bound, announce)
+    except http_server.WorkersFailed:
         raise ServerFailed() from None
     except OSError as error:
         host, port = bound.getsockname()[:2] if bound.fileno() >= 0 else ("this address", "?")

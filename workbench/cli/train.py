@@ -14,16 +14,7 @@ from workbench.core.evaluation import figure_texts
 from workbench.core.evaluation.expectation import Expectation
 from workbench.core.evaluation.figure_report import stored_figures
 from workbench.core.project.project import Project, read_project_file
-from workbench.core.runs.events import (
-    Evaluated,
-    Event,
-    Finished,
-    Profiled,
-    Progress,
-    Started,
-    Step,
-    Trouble,
-)
+from workbench.core.runs.events import Evaluated, Event, Finished, Profiled, Progress, Started, Step, Trouble
 from workbench.core.runs.run import Run, find_run, plan_run
 from workbench.core.runs.training_process import new_run, requested_settings, run_training
 from workbench.core.runs.training_settings import DEFAULT_MINUTES, MODELS, TrainingSettings, concerns, parse_settings
@@ -220,6 +211,7 @@ def _result(run: Run, settings: TrainingSettings, report: _ConsoleReport, ending
         "lighting": summary_fields.get("lighting"),
         "good": summary_fields.get("good"),
         "fitted": summary_fields.get("fitted"),
+        "rule": summary_fields.get("rule"),
     }
 
 
@@ -234,7 +226,7 @@ def print_result(result: dict[str, Any], console: Console) -> None:
     for split, metrics in (("validation", result["metrics"]), ("test", result["test"])):
         if metrics:
             console.line(f"  {split}: {summary(metrics)}")
-    for line in filter(None, (result["fitted"], *expectation_lines(result))):
+    for line in filter(None, (result["rule"], result["fitted"], *expectation_lines(result))):
         console.line(f"  {line}")
     if result["pruned"]:
         console.line(f"  {pruned(result['pruned'])}")

@@ -10,13 +10,13 @@ import dataclasses
 from pathlib import Path
 from typing import Any
 
-from workbench.cli.verb_runner import Console, add_project
-from workbench.core.problems import AreaLeavesDefects
+from workbench.cli.verb_runner import Console, WrongUse, add_project
 from workbench.core.project.project import Project, read_project_file
-from workbench.core.runs.inspection_areas import left_out, read_area, set_areas, with_area
+from workbench.core.runs.inspection_areas import follow, left_out, read_area, reference_of, set_areas, with_area
 from workbench.core.runs.run import IN_USE, chosen_run, find_run, run_in_use
 from workbench.core.runs.training_settings import MODELS
 from workbench.core.text_patterns import counted, fill
+from workbench.inference.inspection_area import InspectionArea
 
 AUTOMATIC = "automatic"
 
@@ -69,34 +69,72 @@ def add_area_arguments(parser: argparse.ArgumentParser) -> None:
     add_project(parser)
     action = parser.add_mutually_exclusive_group()
     action.add_argument(
-        "--set", type=Path, metavar="FILE", help='JSON: width, height, polygons: list of {"points": [[x, y], ...]}'
+        "--set",
+        type=Path,
+        metavar="FILE",
+        help='JSON: width, height, polygons: list of {"points": [[x, y], ...]}, "zone": NAME if it only marks',
     )
     action.add_argument("--clear", action="store_true", help="inspect whole images again")
     action.add_argument("--show", action="store_true", help="only show the areas (default)")
+    moving = parser.add_mutually_exclusive_group()
+    moving.add_argument(
+        "--follow", metavar="KEY", help="the area moves with the part, from where it is in this image of the project"
+    )
+    moving.add_argument("--fix", action="store_true", help="the area has the same place in all images again")
+    parser.add_argument(
+        "--most-shift",
+        type=float,
+        default=10.0,
+        metavar="PERCENT",
+        help="greatest movement in percent of the longer side (10)",
+    )
+    parser.add_argument(
+        "--most-angle", type=float, default=10.0, metavar="DEGREES", help="greatest rotation, 0 for none (10)"
+    )
     parser.add_argument(
         "--folder", default="", help="only for images whose path in the project begins so, as in 'lot1'"
     )
     parser.add_argument("--force", action="store_true", help="set: accept an area that leaves labeled defects outside")
 
 
+def _chosen_area(project: Project, folder: str, options: argparse.Namespace) -> InspectionArea | None:
+    if options.clear:
+        return None
+    present = next((area for area in project.file.inspection_areas if area.folder == folder), None)
+    area = read_area(options.set, folder) if options.set else present
+    if area is None:
+        raise WrongUse("there is no inspection area yet: --set draws one")
+    if options.fix or not options.follow:
+        kept = None if options.fix or present is None else present.reference
+        return dataclasses.replace(area, reference=area.reference if options.set and area.reference else kept)
+    path = project.image_path(options.follow)
+    limits = {"most_shift": options.most_shift / 100, "most_angle": options.most_angle}
+    return follow(area, reference_of(path, **limits), path)
+
+
 def run_area(options: argparse.Namespace, console: Console) -> dict[str, Any]:
     folder = options.folder.strip("/")
     result: dict[str, Any] = {}
-    with Project.open(options.project, write=bool(options.set or options.clear)) as project:
-        if options.set or options.clear:
-            area = read_area(options.set, folder) if options.set else None
+    changes = any((options.set, options.clear, options.follow, options.fix))
+    with Project.open(options.project, write=changes) as project:
+        if changes:
+            area = _chosen_area(project, folder, options)
             areas = with_area(project.file.inspection_areas, area, folder)
             found = left_out(project, areas)
-            counts = {"n": found.outside, "m": found.cut, "images": len(found.images)}
-            if found.images and not options.force and area is not None:
-                raise AreaLeavesDefects(**counts)
+            problem = found.problem
+            if problem is not None and not options.force and area is not None:
+                raise problem
             set_areas(project, areas)
             result = {"outside": found.outside, "cut": found.cut, "pictures": list(found.images)}
-            if found.images:
-                console.line(fill(AreaLeavesDefects.message, **counts))
+            result["not_found"] = [str(each.fields["path"]) for each in found.not_found]
+            if problem is not None:
+                console.line(fill(problem.message, **problem.fields))
         for area in project.file.inspection_areas:
             of = area.folder or "all images without an own area"
-            console.line(f"{of}: {counted(len(area.polygons), 'polygon')}, {area.share:.0%} of the image")
+            zones = f", zones: {', '.join(area.zones)}" if area.zones else ""
+            moves = ", moves with the part" if area.reference is not None else ""
+            polygons = counted(len(area.inspected), "polygon")
+            console.line(f"{of}: {polygons}, {area.share:.0%} of the image{zones}{moves}")
         if not project.file.inspection_areas:
             console.line("Whole images are inspected.")
         return {"areas": [dataclasses.asdict(area) for area in project.file.inspection_areas], **result}

@@ -103,10 +103,26 @@ JSON_KEYS: dict[str, dict[str, dict[str, str]]] = {
             "skipped": "list of {path, why}",
         },
     },
+    "drift": {
+        "": {
+            "shifts": "list of {from, pictures, OK, NG, rework, unsure, ERROR, unlike, checked: images compared with "
+            "the training images, classes: class -> images, runs, changes: rate -> {value, before: of the reference, "
+            "expected: range by it, why: it has none, moved}}",
+            "hours": "the same of each hour",
+            "shifts_text": "sentence on what has moved",
+            "hours_text": "sentence on what has moved",
+            "reference": "{from, to, hours, pictures, text}",
+            "stations": "object: computer -> results",
+            "runs": "object: run -> images",
+            "notes": "sentences on damaged lines, several stations and models, and the like",
+            "last": "list of {time, name, result, verdict, classes, path}: last images that are not OK",
+        }
+    },
     "area": {
         "": {
             "areas": 'list of {folder: "" for all images without an own area, width, height, polygons: list of '
-            "{points, excluded}}, in pixels",
+            "{points, excluded, zone}, in pixels, reference: null, or {image, most_shift, most_angle} if it moves}",
+            "not_found": "files of labeled images in which the part was not found",
             "outside": "with --set or --clear: number of labeled defects that lie outside",
             "cut": "of those that lie partly outside",
             "pictures": "keys of the images that show them",
@@ -161,6 +177,7 @@ JSON_KEYS: dict[str, dict[str, dict[str, str]]] = {
             "verdict_rule": "rule of the image verdicts, with its result",
             "forecast": "range expected on other parts, measured at the end of the training",
             "lighting": "metrics under changed lighting, measured at the end of the training",
+            "rule": "if the verdict rule of the run in use until now is used again, and how; null without one",
             "fitted": "which network for verdicts is used and why, or the check of a model of good images; else null",
             "milliseconds": "median time of a prediction, null if all were cached",
             "leaks": "list of {path, learned, why}, images that resemble training images",
@@ -310,8 +327,12 @@ EXAMPLES: Mapping[str, tuple[str, str]] = {
     "pack": ("pack my-project my-project.zip", "pack my-project images.zip --no-runs"),
     "unpack": ("unpack my-project.zip", "unpack my-project.zip projects"),
     "train": ("train my-project --model unet --minutes 5", "train my-project --model unet --from last --plan"),
-    "release": ("release verify my-project/exports/20261120-101500-unet", "release verify line/v2 --json"),
+    "release": (
+        "release verify my-project/exports/20261120-101500-unet",
+        "release reproduce line/v2 --project my-project",
+    ),
     "inbox": ("inbox plates /data/line/inbox", "inbox plates /data/line/inbox --take --kept NG"),
+    "drift": ("drift log.jsonl", "drift logs --shifts 06:00,18:00 --reference 16 --report shifts.html"),
     "area": ("area my-project", "area my-project --set area.json --folder lot1"),
     "use": ("use my-project", "use my-project best"),
     "adopt": (

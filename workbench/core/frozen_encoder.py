@@ -199,8 +199,8 @@ class FeatureDistribution:
         result = np.einsum("ij,ij->j", whitened, whitened).reshape(features.shape[1:])
         count = np.ones_like(result)
         for _ in range(_SMOOTHING):  # as AveragePool, which counts no cells beyond the border
-            options = {"normalize": False, "borderType": cv2.BORDER_CONSTANT}
-            sums = (cv2.boxFilter(values, -1, (3, 3), **options) for values in (result, count))
+            border = cv2.BORDER_CONSTANT
+            sums = (cv2.boxFilter(each, -1, (3, 3), normalize=False, borderType=border) for each in (result, count))
             result = next(sums) / next(sums)
         return result
 

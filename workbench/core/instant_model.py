@@ -105,7 +105,7 @@ def value_range(images: Sequence[ImageArray]) -> ModelSettings:
     """
     from workbench.core.images.display import automatic
 
-    displays = [automatic(image) for image in images]  # type: ignore[arg-type]
+    displays = [automatic(image) for image in images]  # ty: ignore[invalid-argument-type]
     full_scale = max({"uint8": 255.0, "uint16": 65535.0}.get(str(image.dtype), 1.0) for image in images)
     return input_settings(full_scale, min(each.low for each in displays), max(each.high for each in displays))
 

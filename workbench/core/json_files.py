@@ -90,7 +90,7 @@ def to_dataclass(kind: type[D], raw: dict[str, Any]) -> D:
 def _validator(kind: type) -> Callable[[Any], Any]:
     """Return a function that checks the values of a dataclass: one call for all fields, which is faster."""
     hints = get_type_hints(kind, include_extras=True)
-    names = [field.name for field in dataclasses.fields(kind)]  # type: ignore[arg-type]
-    values = TypedDict(kind.__name__, {name: hints[name] for name in names}, total=False)  # type: ignore[misc]
-    values.__pydantic_config__ = ConfigDict(strict=True, allow_inf_nan=False)  # type: ignore[attr-defined]
+    names = [field.name for field in dataclasses.fields(kind)]  # ty: ignore[invalid-argument-type]
+    values = TypedDict(kind.__name__, {name: hints[name] for name in names}, total=False)  # ty: ignore[invalid-argument-type]
+    values.__pydantic_config__ = ConfigDict(strict=True, allow_inf_nan=False)  # ty: ignore[missing-attribute]
     return TypeAdapter(values).validate_python

@@ -41,6 +41,7 @@ NOT_STORED = (
     "entry.",
     "import.place",
     "compare.",
+    "drift.",
     "evaluate.",
     "expectation.",
     "figure.",

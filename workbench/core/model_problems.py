@@ -1,4 +1,5 @@
-"""Base class of the errors that are shown to the user, and those about runs, models and exports.
+"""Base class of the errors that are shown to the user, and those about runs, models, exports and
+inspection areas.
 
 Other modules use them as names of `problems`.
 """
@@ -162,3 +163,60 @@ class NothingToPredict(Problem):
 
 class ResultsTaken(Problem):
     message = "The results cannot be written: {why}"
+
+
+class ReleaseBroken(Problem):
+    message = "The release record of {path} cannot be used: {why}."
+    advice = "Choose the folder of an export. Those of earlier versions have no record: export the run again."
+
+
+class NotReproducible(Problem):
+    message = "The training of {path} cannot be repeated, for {n} {n:reason|reasons}, the first: {why}."
+    advice = "Restore these files as they were when it was exported."
+
+
+class ReleaseChanged(Problem):
+    message = "{path} is not as it was released: {why}"
+    advice = "Do not use it. Export the run again, or copy the export from where it is unchanged."
+
+
+class NoLineResults(Problem):
+    message = "{path} cannot be used as results of a line: {why}."
+    advice = "Choose files of --log-jsonl, or folders of results."
+
+
+class PartNotFound(Problem):
+    message = "The inspection area of {path} moves with the part, but its place was not found: {why}."
+    advice = "Leave the image out, or use another reference image, larger limits, or an area that does not move."
+
+
+class PartsNotFound(Problem):
+    message = (
+        "In {n} of {m} labeled {m:image|images} the place of the inspection area, which moves with the part, was not "
+        "found, as in {path}: {why}."
+    )
+    advice = (
+        "Use another reference image, larger limits, or an area that does not move. With --force these images are left "
+        "out of training and metrics, and predictions of such images are unsure."
+    )
+
+
+class ZoneInUse(Problem):
+    message = "The verdict rule of the run {run} needs another inspection area: {why}."
+    advice = "Remove the sentence with the zone from the rule first, or draw the zone in this area too."
+
+
+class AreaLeavesDefects(Problem):
+    message = (
+        "{n} labeled {n:defect lies|defects lie} outside of this inspection area, and {m} {m:is|are} cut by its edge, "
+        "on {images} {images:image|images}."
+    )
+    advice = (
+        "Enlarge the area. Use it all the same with --force: these labels then count neither in training nor in "
+        "metrics."
+    )
+
+
+class AreaUnusable(Problem):
+    message = "The inspection area in {path} cannot be used: {why}."
+    advice = "Draw it in the window, or correct the file: width, height, and polygons with their points."

@@ -11,6 +11,8 @@ from functools import cache
 from pathlib import Path
 
 from workbench.core.model_problems import (
+    AreaLeavesDefects as AreaLeavesDefects,
+    AreaUnusable as AreaUnusable,
     ClickModelChanged as ClickModelChanged,
     ClickModelRefused as ClickModelRefused,
     DeviceMissing as DeviceMissing,
@@ -21,12 +23,18 @@ from workbench.core.model_problems import (
     ModelNotReady as ModelNotReady,
     ModelUnusable as ModelUnusable,
     NoDownload as NoDownload,
+    NoLineResults as NoLineResults,
     NothingToPredict as NothingToPredict,
+    NotReproducible as NotReproducible,
     PaddleMissing as PaddleMissing,
     ParityFailed as ParityFailed,
+    PartNotFound as PartNotFound,
     PartsDiffer as PartsDiffer,
+    PartsNotFound as PartsNotFound,
     Problem,
     ProposesNothing as ProposesNothing,
+    ReleaseBroken as ReleaseBroken,
+    ReleaseChanged as ReleaseChanged,
     ResultsTaken as ResultsTaken,
     RunBroken as RunBroken,
     RunComplete as RunComplete,
@@ -38,6 +46,7 @@ from workbench.core.model_problems import (
     UnknownRun as UnknownRun,
     WeightsUnusable as WeightsUnusable,
     WorkerFailed as WorkerFailed,
+    ZoneInUse as ZoneInUse,
 )
 from workbench.inference.io import file_access
 
@@ -57,11 +66,6 @@ class ForeignProject(NotAProject):
     advice = "Choose another folder, or create a project elsewhere and import this folder."
 
 
-class AreaUnusable(Problem):
-    message = "The inspection area in {path} cannot be used: {why}."
-    advice = "Draw it in the window, or correct the file: width, height, and polygons with their points."
-
-
 class InboxBroken(Problem):
     message = "{path} cannot be taken into the project: {why}."
     advice = "Delete it, or copy the folder from the line again."
@@ -70,27 +74,6 @@ class InboxBroken(Problem):
 class InboxUnknown(Problem):
     message = "The prediction of {path} has a class or verdict that the project does not have."
     advice = "Add it to the project, or take the image as suggestions."
-
-
-class ReleaseBroken(Problem):
-    message = "The release record of {path} cannot be used: {why}."
-    advice = "Choose the folder of an export. Those of earlier versions have no record: export the run again."
-
-
-class ReleaseChanged(Problem):
-    message = "{path} is not as it was released: {why}"
-    advice = "Do not use it. Export the run again, or copy the export from where it is unchanged."
-
-
-class AreaLeavesDefects(Problem):
-    message = (
-        "{n} labeled {n:defect lies|defects lie} outside of this inspection area, and {m} {m:is|are} cut by its edge, "
-        "on {images} {images:image|images}."
-    )
-    advice = (
-        "Enlarge the area. Use it all the same with --force: these labels then count neither in training nor in "
-        "metrics."
-    )
 
 
 class ProjectExists(Problem):

@@ -333,7 +333,7 @@ def _measure_band(band: ComponentBand, scores: np.ndarray, by_score: np.ndarray,
     peaks = np.zeros(count, np.uint8)
     np.maximum.at(peaks, label, score)
     score_sum, weight = (np.bincount(label, values, count)[1:] for values in (score, by_score[score]))
-    table = np.zeros(count - 1, _PART)
+    table: np.ndarray = np.zeros(count - 1, _PART)
     columns = (*box.T, whole, *sums.T, score_sum, peaks[1:], weight, area)
     for name, values in zip(_PART.names or (), columns, strict=True):
         table[name] = values

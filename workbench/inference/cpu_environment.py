@@ -153,5 +153,5 @@ def _windows_processor() -> tuple[str, frozenset[str]]:
     import ctypes
 
     vendor = platform.processor().rpartition(",")[2].strip()  # from "AMD64 Family 25 Model 33, AuthenticAMD"
-    present = ctypes.windll.kernel32.IsProcessorFeaturePresent  # type: ignore[attr-defined]
+    present = ctypes.windll.kernel32.IsProcessorFeaturePresent  # ty: ignore[missing-attribute]
     return vendor, frozenset(name for name, number in _WINDOWS_FEATURES.items() if present(number))

@@ -13,7 +13,7 @@ from pathlib import Path, PurePosixPath
 from typing import Any, Literal
 
 from .input_guard import InputLimits
-from .inspection_area import InspectionArea
+from .inspection_area import InspectionArea, common_zones
 from .io.file_access import write_atomic
 from .io.json_io import JsonError, read_json
 from .region_table import ANY_CLASS
@@ -119,6 +119,11 @@ def check_settings(settings: Any) -> None:
     areas = settings.areas
     valid = isinstance(areas, tuple) and all(isinstance(area, InspectionArea) for area in areas)
     require(valid and _is_unique([area.folder for area in areas]), "areas must be of different folders")
+    for zone in settings.verdict_rule.zones if settings.verdict_rule is not None else ():
+        require(
+            zone in common_zones(areas),
+            f"verdict_rule needs the zone {zone!r} in every image, and there is an image without it",
+        )
     order = settings.order
     valid_order = isinstance(order, tuple) and all(isinstance(name, str) and name in settings.files for name in order)
     require(valid_order, "order must name engines that files names too")
@@ -390,8 +395,9 @@ def settings_from_json(content: Any) -> ModelSettings:
     classes = tuple(_class_from_json(entry) for entry in classes)
     areas = content.get("areas", [])
     require(isinstance(areas, list), "areas must be a list")
+    read |= {"classes": classes, "engines": engines}
     read["areas"] = tuple(_part_from_json("areas", InspectionArea, entry) for entry in areas)
-    return ModelSettings(**{**content, "classes": classes, "engines": engines, **read})
+    return ModelSettings(**{**content, **read})
 
 
 def _part_from_json(name: str, kind: Any, content: Any) -> Any:

@@ -12,10 +12,11 @@ import numpy as np
 
 from .engines import EngineError, NotFiniteError, choose_engine
 from .input_guard import InputCheck, check_input, is_withheld
-from .inspection_area import area_of, depth_of
+from .inspection_area import NO_MAPS, AreaMaps, InspectionArea, placed_area
 from .io.opencv import cv2
 from .io.tiff_regions import ImageArray
 from .model_settings import MIRRORED, MODEL_FILE, UNSURE, ModelSettings, load_settings
+from .part_position import Placement, is_lost
 from .region_table import RegionTable
 from .regions import (
     Region,
@@ -144,6 +145,9 @@ class Prediction:
 
     input: comparison with the training images; None if the settings have no limits. An image that is unlike them gets
     the verdict "unsure" without a reason, see `InputLimits.withhold`.
+
+    placement: movement of an area that moves with the part, else None. If the part was not found, `input` has the
+    reason, the verdict is "unsure", and the area is where it is in the reference image.
     """
 
     mask: np.ndarray | None
@@ -158,6 +162,7 @@ class Prediction:
     table: RegionTable | None = None
     verdict_reason: dict[str, Any] | None = None
     input: InputCheck | None = None
+    placement: Placement | None = None
 
     def __repr__(self) -> str:
         shown = [f"{r.class_name} {r.score:.2f} at ({r.x}, {r.y}), {r.area} px²" for r in self.regions[:5]]
@@ -184,6 +189,7 @@ class Prediction:
             "anomaly_score": self.anomaly_score,
             "verdict_reason": self.verdict_reason,
             "input": self.input and self.input.to_json(),
+            **({} if self.placement is None else {"placement": self.placement.to_json()}),
             "milliseconds": round(self.milliseconds, 3),
         }
 
@@ -235,6 +241,7 @@ class Predictor:
         *,
         name: str = "",
         crop: tuple[int, int, int, int] | None = None,
+        whole: ImageArray | None = None,
         progress: Callable[[int, int], None] | None = None,
         cancelled: Callable[[], bool] | None = None,
         keep_probabilities: bool = False,
@@ -245,6 +252,7 @@ class Predictor:
 
         name: of the image with its folders and `/`, by which its inspection area is chosen.
         crop: if the image is a part of a larger one: left and top in it, and its width and height.
+        whole: the larger image, in which the part is found if its area moves.
         progress: called as progress(done, total) after every tile.
         cancelled: called before every network call.
         keep_probabilities: include class_scores, so that other thresholds can be applied without running the network.
@@ -255,9 +263,12 @@ class Predictor:
         """
         started = time.perf_counter()
         _check_image(image)
+        area, placement = placed_area(self.settings.areas, name, image if whole is None else whole)
         image, found = self._check_input(image)
-        withheld = is_withheld(self.settings.input, found)
-        inside = self._inside(image, name, crop)
+        withheld = is_withheld(self.settings.input, found) or is_lost(placement)
+        if placement is not None and is_lost(placement):
+            found = InputCheck(False, (placement.why, *(found.why if found is not None else ())))
+        inside = _inside(area, image, crop)
         if self.settings.task == "classification":
             image = image if inside is None else blank_outside(np.asarray(image), inside, self.settings)
             values = self._verdict_probabilities(image, cancelled)
@@ -269,7 +280,7 @@ class Predictor:
             verdict = self.settings.verdicts[best] if given else UNSURE
             heat = activation_map(image, self.settings, self.engine, best) if keep_heat else None
             took = _milliseconds_since(started)
-            return Prediction(None, None, [], verdict, probabilities, took, heat=heat, input=found)
+            return Prediction(None, None, [], verdict, probabilities, took, heat=heat, input=found, placement=placement)
         height, width = image.shape[:2]
         mask = np.empty((height, width), np.uint8)
         scores = np.empty((height, width), np.uint8)
@@ -285,31 +296,25 @@ class Predictor:
                 class_scores[:, rows] = quantized
         measured = measure_classes(mask, scores, self.settings, min_areas(self.settings))
         regions, left_out = select_regions(measured, self.settings, most_regions)
-        depth = self._depth(image, name, crop)
-        table = verdict_table(mask, scores, measured, self.settings, depth)
+        table = verdict_table(mask, scores, measured, self.settings, self._area_maps(image, area, crop))
         verdict = image_verdict(table, self.settings)
         given, reason = (None, None) if verdict is None else (verdict.name, verdict.reason)
         if withheld:
             given, reason = UNSURE, None
         took = _milliseconds_since(started)
-        return Prediction(mask, scores, regions, given, None, took, class_scores, None, left_out, table, reason, found)
+        rest = class_scores, None, left_out, table, reason, found, placement
+        return Prediction(mask, scores, regions, given, None, took, *rest)
 
-    def _inside(self, image: ImageArray, name: str, crop: tuple[int, int, int, int] | None = None) -> np.ndarray | None:
-        """Return the pixels that are inspected, bool (H,W), None for all. Arguments: as of `predict`."""
-        area = area_of(self.settings.areas, name)
-        if area is None or crop is None:
-            return None if area is None else area.inside(image.shape)
-        left, top, width, height = crop
-        return area.inside((height, width))[top : top + image.shape[0], left : left + image.shape[1]]
-
-    def _depth(self, image: ImageArray, name: str, crop: tuple[int, int, int, int] | None) -> np.ndarray | None:
-        """Return distances from the edge of the inspection area if the rule needs them. Arguments: as of `predict`."""
+    def _area_maps(
+        self, image: ImageArray, area: InspectionArea | None, crop: tuple[int, int, int, int] | None
+    ) -> AreaMaps:
+        """Return the maps of the inspection area if the rule needs them. Arguments: as of `predict`."""
         rule = self.settings.verdict_rule
-        if rule is None or not rule.by_edge:
-            return None
+        if rule is None or not (rule.by_edge or rule.zones):
+            return NO_MAPS
         left, top, width, height = crop or (0, 0, image.shape[1], image.shape[0])
-        depth = depth_of(self.settings.areas, name, (height, width))
-        return depth if depth is None else depth[top : top + image.shape[0], left : left + image.shape[1]]
+        maps = AreaMaps.of(area, (height, width))
+        return maps.cut(left, top, image.shape[1], image.shape[0])
 
     def _check_input(self, image: ImageArray) -> tuple[ImageArray, InputCheck | None]:
         """Return the image in the scale of the training images, and what the comparison with them found."""
@@ -325,8 +330,9 @@ class Predictor:
         The whole array is held in memory: meant for computing metrics, not for images of hundreds of megapixels.
         """
         _check_image(image)
+        area, _ = placed_area(self.settings.areas, name, image)
         image, _ = self._check_input(image)
-        inside = self._inside(image, name)
+        inside = _inside(area, image)
         if self.settings.task == "classification":
             image = image if inside is None else blank_outside(np.asarray(image), inside, self.settings)
             return self._verdict_probabilities(image, cancelled)
@@ -423,6 +429,16 @@ class Predictor:
         if not np.isfinite(outputs).all():
             raise NotFiniteError("The network answered with numbers that are not finite.")
         return outputs.astype(np.float32, copy=False)
+
+
+def _inside(
+    area: InspectionArea | None, image: ImageArray, crop: tuple[int, int, int, int] | None = None
+) -> np.ndarray | None:
+    """Return the pixels that are inspected, bool (H,W), None for all. crop: as of `Predictor.predict`."""
+    if area is None or crop is None:
+        return None if area is None else area.inside(image.shape)
+    left, top, width, height = crop
+    return area.inside((height, width))[top : top + image.shape[0], left : left + image.shape[1]]
 
 
 def _check_image(image: ImageArray) -> None:

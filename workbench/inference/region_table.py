@@ -4,19 +4,21 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 
 from .components import Components, feret_diameters
+from .inspection_area import NO_MAPS, AreaMaps
 
 REJECT, REWORK, UNSURE = "reject", "rework", "unsure"
 OUTCOMES = (REJECT, REWORK, UNSURE)  # of an exceeded limit, worst first
 ANY_CLASS, ANY_NAME = 0, "any"
-# Conditions of a limit: words of a sentence, and the power of a length that the value is (0: a probability).
-CONDITIONS = {
+# Conditions of a limit: words of a sentence, and the power of a length that the value is; 0: a probability, None: a
+# name.
+CONDITIONS: dict[str, tuple[str, int | None]] = {
     "area": ("of area from", 2),
     "area_below": ("smaller than", 2),
     "length": ("of length from", 1),
@@ -27,6 +29,7 @@ CONDITIONS = {
     "edge": ("nearer to the edge than", 1),
     "inner": ("farther from the edge than", 1),
     "apart": ("nearer to another than", 1),
+    "zone": ("in zone", None),
 }
 _LARGEST = 2.0**53
 _CLOSE = 1e-6  # pixels, so that 0.5 mm of a rule are the 10 pixels of 0.05 mm
@@ -43,9 +46,10 @@ class RegionTable:
     class_id, area (pixels): int64 (n,). peak: greatest probability, 0..1; mass: sum of the probabilities of its pixels
     to the power of `ModelSettings.anomaly_exponent`, in pixels, times the share of its pixels beyond the ignored border
     to the power of `ModelSettings.border_exponent`; float64 (n,). box: int64 (n, 4), left, top, width and
-    height in pixels. edge: distance in pixels from the edge of the inspected part, 0 at it; float64 (n,). runs: of the
+    height in pixels. edge: distance in pixels from the edge of the inspected part, 0 at it; float64 (n,). zones: names
+    of the zones in which a region has a pixel, a frozenset each, object (n,). runs: of the
     pixels of all regions in turn, also of those in the ignored border, as of `components.pixel_runs`; run_ends: index
-    after the last run of each region, int64 (n,). The last three are empty if only the verdict by score is needed.
+    after the last run of each region, int64 (n,). The last four are empty if only the verdict by score is needed.
     """
 
     class_id: np.ndarray
@@ -54,6 +58,7 @@ class RegionTable:
     mass: np.ndarray
     box: np.ndarray
     edge: np.ndarray = field(default_factory=_nothing)
+    zones: np.ndarray = field(default_factory=lambda: np.zeros(0, object))
     runs: np.ndarray = field(default_factory=lambda: np.zeros((0, 3), np.int32))
     run_ends: np.ndarray = field(default_factory=lambda: np.zeros(0, np.int64))
 
@@ -65,12 +70,12 @@ class RegionTable:
         *,
         border_exponent: int = 0,
         shape: tuple[int, int] | None = None,
-        depth: np.ndarray | None = None,
+        maps: AreaMaps = NO_MAPS,
     ) -> RegionTable:
         """Build the table from the regions of each class id.
 
         offset: left and top of the measured part of the image. shape: height and width of the image; None: the table
-        needs no edges and runs. depth: distances from the edge of an inspection area, see `InspectionArea.depth`.
+        needs no edges, zones and runs. maps: of the inspection area of the image.
         """
         parts = []
         for class_id, of_class in measured.items():
@@ -90,9 +95,14 @@ class RegionTable:
             if shape is not None and of_class.runs is not None and of_class.run_ends is not None:
                 runs = of_class.runs + np.array([offset[1], offset[0], offset[0]], np.int32)
                 edge = np.min([left, top, shape[1] - right, shape[0] - bottom], axis=0).astype(np.float64)
-                if depth is not None:
-                    edge = np.minimum(edge, _least_depth(runs, of_class.run_ends, depth))
-                part = cls(part.class_id, part.area, part.peak, part.mass, part.box, edge, runs, of_class.run_ends)
+                if maps.depth is not None:
+                    edge = np.minimum(edge, _over_pixels(np.minimum, maps.depth, runs, of_class.run_ends))
+                zones = [_over_pixels(np.maximum, zone, runs, of_class.run_ends) for zone in maps.zones.values()]
+                rows = np.array(zones, bool).reshape(len(zones), -1).T if zones else [()] * len(edge)
+                names = np.empty(len(edge), object)
+                names[:] = [frozenset(name for name, found in zip(maps.zones, row) if found) for row in rows]
+                place = {"edge": edge, "zones": names, "runs": runs, "run_ends": of_class.run_ends}
+                part = replace(part, **place)
             parts.append(part)
         return cls.join(parts)
 
@@ -141,12 +151,13 @@ class RegionTable:
         return int(runs[0, 0]), int(runs[:, 1].min()), int(runs[:, 0].max()), int(runs[:, 2].max()) - 1
 
 
-def _least_depth(runs: np.ndarray, ends: np.ndarray, depth: np.ndarray) -> np.ndarray:
+def _over_pixels(operation: np.ufunc, values: np.ndarray, runs: np.ndarray, ends: np.ndarray) -> np.ndarray:
+    """Return the least or greatest value (H, W) at the pixels of each region."""
     sizes = runs[:, 2] - runs[:, 1]
     starts = np.concatenate([[0], np.cumsum(sizes)])
     columns = np.arange(starts[-1]) - np.repeat(starts[:-1] - runs[:, 1], sizes)
-    values = depth[np.repeat(runs[:, 0], sizes), columns]
-    return np.minimum.reduceat(values, starts[np.concatenate([[0], ends[:-1]])])
+    chosen = values[np.repeat(runs[:, 0], sizes), columns]
+    return operation.reduceat(chosen, starts[np.concatenate([[0], ends[:-1]])])
 
 
 def _distance(one: np.ndarray, other: np.ndarray) -> float:
@@ -165,7 +176,8 @@ class RegionLimit:
     class_id: `ANY_CLASS` for all. area (from, pixels), probability (from, at one pixel): one of the two suffices.
     area_below, length, length_below, width, width_below: greatest (length) and least (width) Feret diameter, from or
     below. edge, inner: distance from the edge of the inspected part, below or from. apart: another region of this kind
-    is nearer. In pixels; None: no such condition; all others that are given must hold.
+    is nearer. In pixels. zone: name of a zone in which the region has a pixel. None: no such condition; all others
+    that are given must hold.
     outcome: "reject", "rework" or "unsure".
 
     Raises ValueError with the problem, as a part of a sentence.
@@ -183,6 +195,7 @@ class RegionLimit:
     edge: float | None = None
     inner: float | None = None
     apart: float | None = None
+    zone: str | None = None
     outcome: str = REJECT
 
     def __post_init__(self) -> None:
@@ -191,13 +204,16 @@ class RegionLimit:
             valid = isinstance(value, int) and not isinstance(value, bool) and 0 <= value <= _LARGEST
             require(valid, f"{name} of a limit must be a whole number from 0, not {value!r}")
         for name, value in self.conditions.items():
+            if CONDITIONS[name][1] is None:
+                require(isinstance(value, str) and value, f"{name} of a limit must be a name, not {value!r}")
+                continue
             valid = isinstance(value, int | float) and not isinstance(value, bool) and 0 <= value <= _LARGEST
             valid = valid and (name != "probability" or 0 < value <= 1)
             require(valid, f"{name} of a limit must not be {value!r}")
         require(self.outcome in OUTCOMES, f"the outcome {self.outcome!r} is not known")
 
     @property
-    def conditions(self) -> dict[str, float]:
+    def conditions(self) -> dict[str, Any]:
         """Conditions that are given, by name, in the order of `CONDITIONS`."""
         return {name: value for name in CONDITIONS if (value := getattr(self, name)) is not None}
 
@@ -224,6 +240,8 @@ class RegionLimit:
                 found = found & (table.feret[:, column] >= given[name] - _CLOSE)
             if f"{name}_below" in given:
                 found = found & (table.feret[:, column] < given[f"{name}_below"] - _CLOSE)
+        if self.zone is not None:
+            found = found & np.array([self.zone in names for names in table.zones], bool)
         return found if self.apart is None else table.close(found, self.apart)
 
     @classmethod
@@ -253,10 +271,10 @@ def limit_text(limit: RegionLimit, names: Mapping[int, str], um: float | None) -
     return f"{' '.join([f'at most {limit.most} {name}', *texts])}, otherwise {limit.outcome}"
 
 
-def size_text(value: float, power: int, um: float | None) -> str:
+def size_text(value: Any, power: int | None, um: float | None) -> str:
     """Return the value of a condition with its unit. power: see `CONDITIONS`. um: µm per pixel, None if unknown."""
     if not power:
-        return f"{value:g}"
+        return str(value) if power is None else f"{value:g}"
     unit, factor = size_unit(power, um)
     return f"{value * factor:.6g} {unit}"
 

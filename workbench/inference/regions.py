@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from . import components
+from .inspection_area import NO_MAPS, AreaMaps
 from .io.opencv import cv2
 from .model_settings import ModelSettings
 from .region_table import RegionTable
@@ -147,12 +148,12 @@ def verdict_table(
     scores: np.ndarray,
     measurements: Sequence[components.Components],
     settings: ModelSettings,
-    depth: np.ndarray | None = None,
+    maps: AreaMaps = NO_MAPS,
 ) -> RegionTable:
     """Return the table of the regions that count for the verdict: what is left of them inside `verdict_border`.
 
     mask, scores: uint8 (H,W), without small regions. measurements: of all regions, in the order of the classes, with
-    their runs. depth: of the inspection area, None without one, see `InspectionArea.depth`.
+    their runs. maps: of the inspection area.
     """
     border, exponent = settings.verdict_border, settings.anomaly_exponent
     inside = (border, border, mask.shape[1] - border, mask.shape[0] - border)
@@ -162,7 +163,7 @@ def verdict_table(
         else components.measure(mask, entry.id, scores, exponent=exponent, inside=inside, with_runs=True)
         for entry, of_class in zip(settings.classes, measurements)
     }
-    return RegionTable.of(measured, border_exponent=settings.border_exponent, shape=mask.shape, depth=depth)
+    return RegionTable.of(measured, border_exponent=settings.border_exponent, shape=mask.shape, maps=maps)
 
 
 def image_verdict(table: RegionTable, settings: ModelSettings) -> ImageVerdict | None:

@@ -27,6 +27,7 @@ from .region_table import (
 )
 
 GOOD, BAD = "OK", "NG"
+_GOOD_NAMES = ("ok", "good")  # verdicts that count as OK, in lower case
 _MAX_NAME = 200  # characters
 
 
@@ -77,6 +78,11 @@ class VerdictRule:
         """True if the rule depends on the distance from the edge of the inspected part."""
         return any({"edge", "inner"} & limit.conditions.keys() for limit in self.limits)
 
+    @property
+    def zones(self) -> tuple[str, ...]:
+        """Names of the zones that the rule needs, in alphabetical order."""
+        return tuple(sorted({limit.zone for limit in self.limits if limit.zone is not None}))
+
     @classmethod
     def from_json(cls, content: Any) -> VerdictRule:
         """Return a rule from decoded JSON. Raises ValueError with the problem, as a part of a sentence."""
@@ -85,7 +91,8 @@ class VerdictRule:
         require(not unknown, f"it has entries that are not known: {', '.join(map(str, unknown))}")
         limits = content.get("limits", [])
         require(isinstance(limits, list | tuple), "limits must be a list")
-        return cls(**{**content, "limits": tuple(map(RegionLimit.from_json, limits))})
+        read: dict[str, Any] = {**content, "limits": tuple(map(RegionLimit.from_json, limits))}
+        return cls(**read)
 
     def to_json(self) -> dict[str, Any]:
         """Return the JSON object of `from_json`."""
@@ -114,6 +121,11 @@ def outcome_of(rule: VerdictRule, table: RegionTable) -> str | None:
         above = table.anomaly_score > rule.unsure if rule.unsure else len(table.area) > 0
         return UNSURE if above else None
     return outcome
+
+
+def good_verdict(verdicts: Iterable[str], rule: VerdictRule | None = None) -> str | None:
+    """Return the verdict that counts as OK: that of the rule, or the first one with a name such as OK or good."""
+    return rule.good if rule is not None else next((each for each in verdicts if each.lower() in _GOOD_NAMES), None)
 
 
 def rejects(rule: VerdictRule, table: RegionTable) -> bool:

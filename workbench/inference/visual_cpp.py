@@ -34,7 +34,8 @@ def load_newest() -> None:
 def brought() -> tuple[Path | None, Version]:
     """Return the folder and the version of the newest runtime in PySide6 and in the packed application."""
     spec = find_spec("PySide6") if sys.platform == "win32" else None
-    places = [*((spec and spec.submodule_search_locations) or ()), getattr(sys, "_MEIPASS", "")]
+    installed = spec.submodule_search_locations if spec is not None else None
+    places = [*(installed or ()), getattr(sys, "_MEIPASS", "")]
     folders = [Path(place) for place in places if place and (Path(place) / _MAIN).is_file()]
     newest = max(folders, key=lambda folder: version_of(folder / _MAIN), default=None)
     return newest, () if newest is None else version_of(newest / _MAIN)

@@ -11,7 +11,6 @@ from PySide6.QtCore import QObject, Signal
 
 from workbench.core.problems import BadClass, ClassNameTaken, Problem
 from workbench.core.project.project import BACKGROUND, ClassInfo, Project
-from workbench.session import class_list
 from workbench.session.editor import Editor
 
 
@@ -66,20 +65,20 @@ class ClassList(QObject):
     # --- classes and verdicts of the project ------------------------------------------------------
 
     def add(self, name: str, color: str | None = None) -> ClassInfo | None:
-        return self._change(class_list.add_class, name, color)
+        return self._change(add_class, name, color)
 
     def rename(self, id: int, name: str) -> None:
-        self._change(class_list.rename_class, id, name)
+        self._change(rename_class, id, name)
 
     def recolor(self, id: int, color: str) -> None:
-        self._change(class_list.recolor_class, id, color)
+        self._change(recolor_class, id, color)
 
     def reorder(self, ids: list[int]) -> None:
         """Set the display order of the classes; ids, masks and shortcut keys stay."""
-        self._change(class_list.reorder_classes, ids)
+        self._change(reorder_classes, ids)
 
     def add_verdict(self, name: str) -> None:
-        self._change(class_list.add_verdict, name)
+        self._change(add_verdict, name)
 
     def ensure_verdict(self, name: str | None) -> None:
         """Add a verdict that is about to be assigned, unless the project has it already."""

@@ -78,7 +78,7 @@ class DisplayPresets(QObject):
         self._broken: Problem | None = None
         session.project_opened.connect(self._load)
         session.project_closed.connect(self._load)
-        session.classes_changed.connect(self.scale_changed)  # another program may have changed project.json
+        session.classes.changed.connect(self.scale_changed)  # another program may have changed project.json
 
     @property
     def presets(self) -> dict[str, Display]:
@@ -163,8 +163,8 @@ class ReferenceComparison(QObject):
         self.on = False
         self._tasks = TaskRunner(1, self)
         self._loaded: tuple[str, str, np.ndarray] | None = None  # key, stamp of its file, pixels
-        session.image_opened.connect(self._compute)
-        session.image_failed.connect(self._compute)
+        session.current.opened.connect(self._compute)
+        session.current.failed.connect(self._compute)
         session.project_closed.connect(self._clear)
         presets.changed.connect(self._presets_changed)
         self._former: str | None = None
@@ -251,12 +251,12 @@ class ImagePages(QObject):
         self._session = session
         self._requested = 0
         self._tasks = TaskRunner(parent=self)
-        for signal in (session.image_opened, session.image_failed, session.project_closed):
+        for signal in (session.current.opened, session.current.failed, session.project_closed):
             signal.connect(self._reset)
 
     @property
     def count(self) -> int:
-        return self._session.pages if self._session.image is not None else 1
+        return self._session.current.pages if self._session.image is not None else 1
 
     def possible(self) -> bool:
         return self.count > 1

@@ -9,7 +9,6 @@ import time
 from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
-from typing import Any, Protocol
 
 import numpy as np
 from PySide6.QtCore import QObject, Signal
@@ -19,10 +18,13 @@ from workbench.core.project import annotation, trash
 from workbench.core.project.project import BACKGROUND, NOT_LABELED, Project
 from workbench.core.project.trash import Removal
 from workbench.inference.io.opencv import cv2
+from workbench.session.autosave import Autosave
 from workbench.session.editor import Editor
+from workbench.session.image_list import ImageList
 from workbench.session.label import Label
+from workbench.session.open_image import OpenImage
 from workbench.session.tasks import Job, Task, TaskRunner
-from workbench.session.undo import UndoCommand, UndoStack
+from workbench.session.undo import UndoCommand
 from workbench.session.verdict_steps import VerdictSteps
 
 _ATTEMPTS = 40  # attempts, 50 ms apart
@@ -103,28 +105,6 @@ def class_regions(mask: np.ndarray) -> list[ClassRegion]:
     return regions
 
 
-class RemovalSession(Protocol):
-    """Members of the session that a removal uses."""
-
-    undo_stack: UndoStack
-    verdict_steps: VerdictSteps
-    problem_met: Any  # signals: the stubs of PySide have another type for the class than for its objects
-    sources_changed: Any
-
-    @property
-    def project(self) -> Project | None: ...
-    @property
-    def keys(self) -> list[str]: ...
-    @property
-    def key(self) -> str | None: ...
-    @property
-    def opening(self) -> str | None: ...
-    def flush(self) -> bool: ...
-    def open_image(self, key: str) -> None: ...
-    def close_image(self) -> None: ...
-    def refresh_images(self) -> None: ...
-
-
 class ImagesRemoved(UndoCommand):
     """Removal of images, of a source or of label files. Undo and redo run in the background."""
 
@@ -153,18 +133,31 @@ class ImageRemoval(Job):
 
     removed = Signal(object)  # Removal
     restored = Signal(object, object)  # Removal, paths of copies of files whose places were taken
+    sources_changed = Signal()
+    problem_met = Signal(object)
 
-    def __init__(self, session: RemovalSession, parent: QObject) -> None:
+    def __init__(
+        self,
+        editor: Editor,
+        autosave: Autosave,
+        image_list: ImageList,
+        current: OpenImage,
+        verdict_steps: VerdictSteps,
+        parent: QObject | None = None,
+    ) -> None:
         super().__init__(parent)
-        self._session = session
+        self._editor, self._autosave, self._image_list = editor, autosave, image_list
+        self._current, self._verdict_steps, self._undo_stack = current, verdict_steps, editor.undo_stack
+        self._project: Project | None = None
 
     def open(self, project: Project | None) -> None:
         """Revert a removal that the end of the process has interrupted."""
+        self._project = project
         if project is not None and project.writable:
             try:
                 trash.recover(project)
             except Problem as problem:
-                self._session.problem_met.emit(problem)
+                self.problem_met.emit(problem)
 
     # --- requests ---------------------------------------------------------------------------------
 
@@ -174,7 +167,7 @@ class ImageRemoval(Job):
 
     def remove_source(self, name: str) -> None:
         """Remove an external source with the labels of its images."""
-        gone = {key for key in self._session.keys if key.startswith(f"@{name}/")}
+        gone = {key for key in self._image_list.keys if key.startswith(f"@{name}/")}
         self._start(lambda project, report: trash.remove_source(project, name, report), self._push, gone)
 
     def remove_labels(self, files: Sequence[str]) -> None:
@@ -187,9 +180,7 @@ class ImageRemoval(Job):
 
     def forget(self, plan: Removal) -> None:
         """Drop the undo step of a removal whose files were deleted permanently."""
-        self._session.undo_stack.drop(
-            lambda command: isinstance(command, ImagesRemoved) and command.plan.name == plan.name
-        )
+        self._undo_stack.drop(lambda command: isinstance(command, ImagesRemoved) and command.plan.name == plan.name)
 
     def restore_command(self, command: ImagesRemoved) -> None:
         def done(kept: list[Path]) -> None:
@@ -221,40 +212,27 @@ class ImageRemoval(Job):
 
     def _start(self, work: Callable, on_done: Callable, gone: set[str] | None = None) -> None:
         """Save, leave the images in `gone`, and start `work(project, report)`."""
-        session, project = self._session, self._session.project
-        if project is None or self.running or not session.flush():
+        project = self._project
+        self._editor.finish_stroke()
+        if project is None or self.running or not self._autosave.flush():
             return
-        session.verdict_steps.finish()
-        self._leave(gone or set())
+        self._verdict_steps.finish()
+        self._current.leave_images(gone or set())
 
         def run(task: Task):
             return work(project, task.report)
 
         self.begin(run, on_done, self._failed, on_progress=self.progressed.emit)
 
-    def _leave(self, gone: set[str]) -> None:
-        """Open the nearest image that is not removed, if the current one is; close it if there is none."""
-        session = self._session
-        if session.key not in gone and session.opening not in gone:
-            return
-        keys = session.keys
-        place = keys.index(session.key) if session.key in keys else 0
-        others = [*keys[place:], *reversed(keys[:place])]
-        target = next((key for key in others if key not in gone), None)
-        if target is None:
-            session.close_image()
-        else:
-            session.open_image(target)
-
     def _push(self, plan: Removal) -> None:
         if plan.keys or plan.files or plan.source:
-            self._session.undo_stack.push(ImagesRemoved(self, plan))
+            self._undo_stack.push(ImagesRemoved(self, plan))
         self._update(plan)
         self.removed.emit(plan)
 
     def _follow(self, command: ImagesRemoved) -> None:
         """Complete the undo or redo that has started the work, which has ended."""
-        stack = self._session.undo_stack
+        stack = self._undo_stack
         if not command.removed and stack.next_undo is command:
             stack.undo()
         elif command.removed and stack.next_redo is command:
@@ -263,14 +241,18 @@ class ImageRemoval(Job):
     def _restored(self, plan: Removal, kept: list[Path]) -> None:
         self._update(plan)
         if plan.keys and plan.source is None:
-            self._session.open_image(plan.keys[0])
+            self._current.open(plan.keys[0])
         self.restored.emit(plan, kept)
 
     def _update(self, plan: Removal) -> None:
         if plan.source is not None:
-            self._session.sources_changed.emit()
-        self._session.refresh_images()
+            self.sources_changed.emit()
+        self._refresh()
 
     def _failed(self, problem: Problem) -> None:
-        self._session.refresh_images()
-        self._session.problem_met.emit(problem)
+        self._refresh()
+        self.problem_met.emit(problem)
+
+    def _refresh(self) -> None:
+        if self._project is not None:
+            self._image_list.refresh(self._project)

@@ -1,17 +1,17 @@
-"""Import of labels into the open project, in a worker thread: preview, progress, cancellation, undo and redo."""
+"""Import of labels or another project, in a worker thread: preview, progress, cancellation, undo and redo."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from PySide6.QtCore import QObject, Signal
+from PySide6.QtCore import QObject, Signal, SignalInstance
 
 from workbench.core.problems import LabelsImporting, NothingToImport, Problem
-from workbench.core.project import import_journal
-from workbench.core.project.file_transaction import FilePass, FileTransaction, changes, last_change
+from workbench.core.project.file_transaction import FilePass, FileTransaction, changes, recover
 from workbench.core.project.import_journal import ImportJournal
 from workbench.core.project.project import Project
 from workbench.session.autosave import Autosave
@@ -19,11 +19,13 @@ from workbench.session.class_list import ClassList
 from workbench.session.editor import Editor
 from workbench.session.tasks import Task, ThinnedProgress
 from workbench.session.transaction_job import TransactionJob
+from workbench.session.verdict_steps import VerdictSteps
 
 if TYPE_CHECKING:
     from workbench.core.project.import_account import ImportReport, ImportRequest
     from workbench.core.project.import_images import LabelFiles
     from workbench.core.project.import_plan import ImportPlan
+    from workbench.core.project.label_merge import Keep, MergeReport
 
 _TITLE = "import labels"
 
@@ -31,18 +33,27 @@ _TITLE = "import labels"
 class LabelImportJob(TransactionJob):
     """Preview and execution of one import at a time. The open image cannot be painted on while files are written.
 
-    activity: "reading" for a preview, "importing", "undoing" or "redoing"; "" if there is none.
+    activity: "reading" for a preview, "comparing" for a merge, "importing", "undoing" or "redoing"; "" if there is
+    none.
     """
 
     planned = Signal(object)  # ImportPlan
     imported = Signal(object)  # ImportReport; canceled if nothing was imported
+    merge_planned = Signal(object)  # MergeReport
+    merged = Signal(object)  # MergeReport
     undone = Signal(object)  # FilePass
     redone = Signal(object)  # FilePass
     recovered = Signal(object)  # ImportRecord of an import that an earlier process had begun
-    written = Signal()  # files of the project have changed
 
-    def __init__(self, editor: Editor, autosave: Autosave, classes: ClassList, parent: QObject | None = None) -> None:
-        super().__init__(editor, autosave, classes, LabelsImporting(), parent)
+    def __init__(
+        self,
+        editor: Editor,
+        autosave: Autosave,
+        classes: ClassList,
+        verdict_steps: VerdictSteps,
+        parent: QObject | None = None,
+    ) -> None:
+        super().__init__(editor, autosave, classes, verdict_steps, LabelsImporting(), parent)
         self._stack = ExitStack()  # holds the files of the preview open
         self._files: LabelFiles | None = None
         self._next: tuple[Sequence[Path], ImportRequest] | None = None  # preview that follows the present one
@@ -62,9 +73,9 @@ class LabelImportJob(TransactionJob):
         if isinstance(newest, ImportJournal) and state == "doing":
             self._write("recovering", newest, lambda _: self.recovered.emit(newest.plan))
         elif isinstance(newest, ImportJournal) and state == "undoing":
-            self._restore(newest)
+            self._restore(newest, forget=False)
         elif state in ("preparing", "undone"):
-            self._begin("deleting", lambda _: import_journal.recover(project), lambda _: None, self._failed)
+            self._begin("deleting", lambda _: recover(project), lambda _: None, self._failed)
 
     def close(self) -> None:
         """End without a result. Files that are being prepared are deleted; an import that is written is completed."""
@@ -152,52 +163,64 @@ class LabelImportJob(TransactionJob):
             files, progress = self._open_files(project, paths), ThinnedProgress(task.report)
             return prepare_import(project, files, request, progress=progress, stopped=task.cancelled)
 
-        self._begin("importing", prepare, self._prepared, self._failed, NothingToImport)
+        self._begin("importing", prepare, partial(self._prepared, self.imported), self._failed, NothingToImport)
         return True
 
-    def _prepared(self, result: tuple[ImportReport, ImportJournal | None]) -> None:
+    def preview_merge(self, root: Path, keep: Keep) -> None:
+        """Compare with the project in `root`; `merge_planned` follows, or `failed`."""
+        from workbench.core.project.label_merge import merge_project
+
+        project = self._project
+        if project is None or self.running or not self._saved():
+            return
+
+        def compare(task: Task) -> MergeReport:
+            options = {"progress": task.report, "stopped": task.cancelled}
+            return merge_project(project, Project.open(root, write=False), keep=keep, dry_run=True, **options)
+
+        self._begin("reading", compare, self.merge_planned.emit, self._failed)
+
+    def merge(self, root: Path, keep: Keep) -> None:
+        """Merge the project in `root`, as an import; `merged` follows, or `failed`."""
+        from workbench.core.project.label_merge import prepare_merge
+
+        project = self._project
+        if project is None or not self._flushed():
+            return
+
+        def prepare(task: Task) -> tuple[MergeReport, ImportJournal | None]:
+            options = {"progress": task.report, "stopped": task.cancelled}
+            return prepare_merge(project, Project.open(root, write=False), keep=keep, **options)
+
+        self._begin("comparing", prepare, partial(self._prepared, self.merged), self._failed)
+
+    def _prepared(self, done: SignalInstance, result: tuple[ImportReport | MergeReport, ImportJournal | None]) -> None:
         report, journal = result
         self._lock.release()
         if journal is None:
-            self.imported.emit(report)
+            done.emit(report)
             return
 
         def end(result: FilePass) -> None:
             report.leave_out(result.problems)
             self._push(_TITLE, journal)
             self._prune(journal.project)
-            self.imported.emit(report)
+            done.emit(report)
 
         self._write("importing", journal, end)
-
-    def add_written(self) -> None:
-        """Put an import that was written elsewhere, such as a merge of projects, on the undo stack."""
-        change = None if self._project is None else last_change(self._project)
-        if change is not None:
-            self._push(_TITLE, change)
-            self._prune(change.project)
 
     def undo(self, change: FileTransaction) -> None:
         """Restore the project as before the import; `undone` follows."""
         if self._flushed():
-            self._restore(change)
+            self._restore(change, forget=False)
 
-    def _restore(self, change: FileTransaction, *, failed: bool = False) -> None:
-        """Undo an import. failed: it could not be written, and is deleted."""
-
+    def _restore(self, change: FileTransaction, *, forget: bool) -> None:
         def end(result: FilePass) -> None:
-            if self._is_on_stack(change):
-                self._undo_stack.remove_barrier(to_undone=True)
-            if failed:
-                try:
-                    change.delete()
-                except Problem as problem:
-                    self.problem_met.emit(problem)
             self._report_written()
             self.undone.emit(result)
 
         self.activity = "undoing"
-        self._run(change, end, self._failed, undo=True)
+        self._revert(change, end, forget=forget)
 
     def redo(self, change: FileTransaction) -> None:
         """Import again what was undone; `redone` follows."""
@@ -220,7 +243,7 @@ class LabelImportJob(TransactionJob):
         def fail(problem: Problem) -> None:
             self._failed(problem)
             if change.plan.state == "doing":
-                self._restore(change, failed=True)
+                self._restore(change, forget=activity != "redoing")
 
         self.activity = activity
         self._run(change, end, fail)

@@ -67,7 +67,7 @@ class LabelQueue(Job):
         self._open_issues: dict[str, tuple[LabelIssue, ...]] = {}  # open suspected errors, by image
         self._keys: list[str] = []
         session.project_closed.connect(self._closed)
-        session.image_opened.connect(self._filter)
+        session.current.opened.connect(self._filter)
         session.history_changed.connect(self._filter)
         session.note_changed.connect(self._filter)
         training.ended.connect(self._model_changed)
@@ -235,8 +235,8 @@ class LabelRepair(QObject):
         self._repair: Repair = "remove specks"
         self._waiting: deque[str] = deque()
         self._total = self._changed = 0
-        session.image_opened.connect(self._opened)
-        session.image_failed.connect(self._next)
+        session.current.opened.connect(self._opened)
+        session.current.failed.connect(self._next)
         session.project_closed.connect(self._waiting.clear)
 
     @property
@@ -342,7 +342,7 @@ class LabelIssueReview(QObject):
         self._index = 0
         self._key: str | None = None
         self._reported: LabelIssue | None = None
-        session.image_opened.connect(self._image_opened)
+        session.current.opened.connect(self._image_opened)
         queue.changed.connect(self._update)
         session.history_changed.connect(self._update)
         session.note_changed.connect(self._update)

@@ -57,6 +57,18 @@ class OpenImage(QObject):
         self._set(None, None, None)
         self.failed.emit("", NoImages())
 
+    def leave_images(self, gone: set[str]) -> None:
+        """Open the nearest image that is not in `gone`, if the present one is; leave it if there is none."""
+        if self.key not in gone and self._loader.requested not in gone:
+            return
+        keys = self._image_list.keys
+        place = keys.index(self.key) if self.key in keys else 0
+        target = next((key for key in [*keys[place:], *reversed(keys[:place])] if key not in gone), None)
+        if target is None:
+            self.leave()
+        else:
+            self.open(target)
+
     # --- images -----------------------------------------------------------------------------------
 
     def open(self, key: str) -> None:

@@ -57,6 +57,7 @@ class Preferences:
     click_decoder: str = ""
     click_values: str = "auto"  # meaning of the encoder's input
     inbox: str = ""  # folder of images that a line has kept
+    line_results: str = ""  # folder of the results of a line
     shortcuts: dict[str, str] = field(default_factory=dict)  # changed key sequences by command id
 
     @classmethod

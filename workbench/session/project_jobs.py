@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Generic, TypeVar
 from PySide6.QtCore import Signal
 
 from workbench.core.messages import Message
-from workbench.core.problems import CannotWrite, ModelFileRefused, NotPacked, Problem
+from workbench.core.problems import CannotWrite, ModelFileRefused, NotPacked
 from workbench.core.project.image_row import ImageRow
 from workbench.core.project.project import Project
 from workbench.core.runs.run import Run
@@ -33,7 +33,6 @@ if TYPE_CHECKING:
     from workbench.core.evaluation.part_plan import NextParts
     from workbench.core.evaluation.split_evaluation import SplitEvaluation
     from workbench.core.project.formats.label_export import LabelExportOptions
-    from workbench.core.project.label_merge import Keep, MergeReport
 
 MOST_PAIRS = 30  # images of a comparison that are shown
 
@@ -107,7 +106,7 @@ class EvaluationComparisonJob(Job):
         def work(task: Task) -> ComparedEvaluations | None:
             data = refresh_dataset(project, first)
             chosen = split or data.measured_split
-            options = {"progress": task.report, "cancelled": task.cancelled}
+            options: dict[str, Any] = {"progress": task.report, "cancelled": task.cancelled}
             shown = evaluate_run(project, first, chosen, options=FIGURES_ONLY, **options)
             other = evaluate_like(project, second, shown, **options) if shown is not None else None
             if shown is None or other is None:
@@ -200,12 +199,12 @@ class ReportJob(Job, Generic[Result]):
         self.outdated = False
         self._keys: list[str] = []
         session.project_closed.connect(self._forget)
-        session.images_listed.connect(self._listed)
+        session.image_list.listed.connect(self._listed)
         for signal in (
             session.label_saved,
-            session.classes_changed,
+            session.classes.changed,
             session.verdict_steps.stepped,
-            session.class_merge.rewritten,
+            session.class_merge.written,
             session.sources_changed,
         ):
             signal.connect(self._outdate)
@@ -315,57 +314,6 @@ class PackingJob(Job):
             on_progress=self.progressed.emit,
             as_problem=lambda error: NotPacked(path=str(path), why=str(error)),
         )
-
-
-class ProjectMergeJob(Job):
-    """Preview and merge of another project. The labels must not be edited during the merge: the window is blocked."""
-
-    previewed = Signal(object)  # MergeReport
-    merged = Signal(object)  # MergeReport
-
-    def __init__(self, session: Session) -> None:
-        super().__init__(session)
-        self._session = session
-
-    def preview(self, root: Path, keep: Keep) -> None:
-        """Compute the report of a merge without changes; `previewed` follows, or `failed`."""
-        self._start(root, keep, dry_run=True)
-
-    def merge(self, root: Path, keep: Keep) -> None:
-        """Merge the project in `root`; `merged` follows, or `failed`. It is one step of undo."""
-        self._start(root, keep, dry_run=False)
-
-    def _start(self, root: Path, keep: Keep, *, dry_run: bool) -> None:
-        from workbench.core.project.label_merge import merge_project
-
-        session, project = self._session, self._session.project
-        if project is None or self.running or not session.flush():
-            return
-        session.verdict_steps.finish()
-
-        def work(task: Task) -> MergeReport:
-            other = Project.open(root, write=False)
-            return merge_project(
-                project, other, keep=keep, dry_run=dry_run, progress=task.report, stopped=task.cancelled
-            )
-
-        on_done = self.previewed.emit if dry_run else self._merged
-        self.begin(work, on_done, self._failed, on_progress=self.progressed.emit)
-
-    def _merged(self, report: MergeReport) -> None:
-        self._reload()
-        if report.undoable:
-            self._session.label_import.add_written()
-        self.merged.emit(report)
-
-    def _failed(self, problem: Problem) -> None:
-        self._reload()
-        self.failed.emit(problem)
-
-    def _reload(self) -> None:
-        if self._session.project is not None:
-            self._session.classes_changed.emit()
-            self._session.reload()
 
 
 class AdoptionJob(Job):

@@ -113,7 +113,8 @@ class RunEvaluation(QObject):
         self._agreed: set[tuple[str, str]] = set()  # (run, split) whose leak was acknowledged
         self.verdicts = ImageVerdicts(self)
         self._clear()
-        session.label_saved.connect(self._label_saved)
+        session.label_saved.connect(self._mark_stale)
+        session.areas.changed.connect(self._mark_stale)
         training.state_changed.connect(self.changed)
         session.project_closed.connect(self.close)
         call_at_end(self.close)
@@ -130,7 +131,7 @@ class RunEvaluation(QObject):
         self.leaks: list[DataLeak] = []
         self._data: Dataset | None = None
         self._pass: InferencePass | None = None
-        self.stale = False  # labels were changed since the evaluation
+        self.stale = False  # labels or inspection areas were changed since the evaluation
         self.result: EvaluatedImages | None = None
         self.verdicts.clear()
         self.sweep: OperatingPointSweep | None = None
@@ -208,9 +209,9 @@ class RunEvaluation(QObject):
             self._enter("ready")
             self._evaluate()
 
-    def _label_saved(self, key: str) -> None:
+    def _mark_stale(self, key: str = "") -> None:
         predictions = () if self._pass_result is None else self._pass_result.predictions
-        self.stale = self.stale or any(prediction.key == key for prediction in predictions)
+        self.stale = self.stale or any(key in ("", prediction.key) for prediction in predictions)
 
     def _run_pass(self, project: Project, run: Run) -> None:
         from workbench.core.evaluation.inference_pass import InferencePass
@@ -318,7 +319,7 @@ class RunEvaluation(QObject):
             return None
         from workbench.core.evaluation.split_evaluation import MaskEvaluation
 
-        rule = self.verdicts.chosen and self.verdicts.chosen.rule
+        rule = self.verdicts.chosen.rule if self.verdicts.chosen is not None else None
         results = self.pass_result, self.result, self.sweep, tuple(self.leaks), rule
         return MaskEvaluation(self.run, self._data, self.split, self.settings, self.chosen, *results)
 

@@ -43,10 +43,10 @@ class SpotFinder(QObject):
         self._shown: _Name | None = None  # the open image, while `on`
         self._computing: _Name | None = None
         self._tasks = TaskRunner(parent=self, priority=QThread.Priority.LowPriority)
-        session.image_opened.connect(self._image_opened)
-        session.image_failed.connect(self._image_opened)
+        session.current.opened.connect(self._image_opened)
+        session.current.failed.connect(self._image_opened)
         session.note_changed.connect(self._update)
-        session.images_listed.connect(self._images_listed)
+        session.image_list.listed.connect(self._images_listed)
         session.project_closed.connect(self._project_closed)
         runs.listed.connect(self._runs_listed)
         workflow.changed.connect(self._update)

@@ -11,8 +11,7 @@ from dataclasses import dataclass
 from PySide6.QtCore import QObject, Signal
 
 from workbench.core.problems import ClassesChanging, Problem
-from workbench.core.project import class_merge
-from workbench.core.project.class_merge import ClassMerge, ClassMergePlan
+from workbench.core.project.class_merge import ClassMerge, ClassMergePlan, newest_merge
 from workbench.core.project.file_transaction import FilePass, FileTransaction, dropped_text, prune
 from workbench.core.project.project import BACKGROUND, Project
 from workbench.session.autosave import Autosave
@@ -22,6 +21,7 @@ from workbench.session.image_list import ImageList
 from workbench.session.label import LabelLock
 from workbench.session.tasks import Job, ThinnedProgress
 from workbench.session.undo import Barrier
+from workbench.session.verdict_steps import VerdictSteps
 
 
 class ChangeBarrier(Barrier):
@@ -48,13 +48,21 @@ class TransactionJob(Job):
     """Owner of one change at a time. The open image cannot be painted on while files are written."""
 
     problem_met = Signal(object)
+    written = Signal()  # files of the project have changed
     dropped = Signal(object)  # message about older changes that can no longer be undone
 
     def __init__(
-        self, editor: Editor, autosave: Autosave, classes: ClassList, locked: Problem, parent: QObject | None = None
+        self,
+        editor: Editor,
+        autosave: Autosave,
+        classes: ClassList,
+        verdict_steps: VerdictSteps,
+        locked: Problem,
+        parent: QObject | None = None,
     ) -> None:
         super().__init__(parent)
         self._editor, self._autosave, self._classes = editor, autosave, classes
+        self._verdict_steps = verdict_steps
         self._undo_stack = editor.undo_stack
         self._lock = LabelLock(locked)
         self._project: Project | None = None
@@ -90,9 +98,11 @@ class TransactionJob(Job):
             self._lock.lock(self._editor.label)
 
     def _flushed(self) -> bool:
-        if not self.ready:
-            return False
+        return self.ready and self._saved()
+
+    def _saved(self) -> bool:
         self._editor.finish_stroke()
+        self._verdict_steps.finish()
         return self._autosave.flush()
 
     def _run(
@@ -136,6 +146,34 @@ class TransactionJob(Job):
         )
         self.lock_open_image()
 
+    def _revert(
+        self,
+        change: FileTransaction,
+        on_done: Callable[[FilePass], object],
+        *,
+        forget: bool = False,
+        stoppable: bool = False,
+    ) -> None:
+        """Undo a change, here and on the undo stack. forget: it cannot be repeated, and is deleted."""
+        on_stack = self._is_on_stack(change)
+
+        def end(result: FilePass) -> None:
+            if result.complete:
+                try:
+                    if forget:
+                        change.delete()
+                except Problem as problem:
+                    self.problem_met.emit(problem)
+                if on_stack:
+                    self._undo_stack.remove_barrier(to_undone=not forget)
+            on_done(result)
+
+        self._run(change, end, self._failed, undo=True, stoppable=stoppable)
+
+    def _failed(self, problem: Problem) -> None:
+        """Report the end of a change that could not be made or undone."""
+        self.problem_met.emit(problem)
+
     def _push(self, title: str, change: FileTransaction) -> None:
         """Put a change on the undo stack."""
         self._undo_stack.start_barrier(ChangeBarrier(self, title, change, self._undo_stack.contents))
@@ -171,43 +209,47 @@ class MergeExtent:
 
 
 class ClassMergeJob(TransactionJob):
-    """Merge or deletion of classes, one at a time. plan: running, interrupted, or the newest change of the project."""
+    """Merge or deletion of classes, one at a time. change: running, interrupted, or the newest of the project."""
 
     changed = Signal()  # start, end, or availability of undo
     ended = Signal(object, object)  # ClassMergePlan, FilePass
-    rewritten = Signal()  # mask files have changed
 
     def __init__(
         self,
         editor: Editor,
         autosave: Autosave,
-        image_list: ImageList,
         classes: ClassList,
+        verdict_steps: VerdictSteps,
+        image_list: ImageList,
         parent: QObject | None = None,
     ) -> None:
-        super().__init__(editor, autosave, classes, ClassesChanging(), parent)
+        super().__init__(editor, autosave, classes, verdict_steps, ClassesChanging(), parent)
         self._image_list = image_list
-        self.plan: ClassMergePlan | None = None
+        self.change: ClassMerge | None = None
 
     def open(self, project: Project) -> None:
-        """Load the plan of an interrupted change of classes, if there is one."""
+        """Load an interrupted change of classes, if there is one."""
         self._project = project
         self._load()
 
     def _load(self) -> None:
+        self.change = None
         try:
-            self.plan = None if self._project is None else class_merge.load_plan(self._project)
+            self.change = None if self._project is None else newest_merge(self._project)
         except Problem as problem:
-            self.plan = None
             self.problem_met.emit(problem)
         self.changed.emit()
 
     def close(self) -> None:
         """Stop without undoing; the change can be finished after the project is opened again."""
         super().close()
-        self.plan = None
+        self.change = None
 
     # --- state ------------------------------------------------------------------------------------
+
+    @property
+    def plan(self) -> ClassMergePlan | None:
+        return None if self.change is None else self.change.plan
 
     def extent(self, ids: set[int]) -> MergeExtent:
         """Return the extent of some classes according to the image list."""
@@ -233,16 +275,16 @@ class ClassMergeJob(TransactionJob):
     @property
     def can_undo_merge(self) -> bool:
         """True if the newest change of the project is one of classes."""
-        if self._project is None or self.plan is None or not self.ready:
+        if self.change is None or not self.ready:
             return False
-        return self._undo_stack.barrier is None or self._is_on_stack(ClassMerge(self._project, self.plan))
+        return self._undo_stack.barrier is None or self._is_on_stack(self.change)
 
     # --- requests ---------------------------------------------------------------------------------
 
     def start(self, removed: list[int], into: int = BACKGROUND) -> bool:
         """Merge classes into another one or into background. Return False and emit `problem_met` on failure."""
         project = self._project
-        if self.running or project is None or not self._flush():
+        if self.running or project is None or not self._saved():
             return False
         try:
             change = ClassMerge.prepare(project, removed, into)
@@ -255,48 +297,36 @@ class ClassMergeJob(TransactionJob):
 
     def resume(self) -> None:
         """Finish an interrupted change."""
-        project, plan = self._project, self.plan
-        if project is None or plan is None or not self.unfinished or not self._flushed():
+        change = self.change
+        if change is None or not self.unfinished or not self._flushed():
             return
-        change = ClassMerge(project, plan)
-        if plan.state == "undoing":
+        if change.plan.state == "undoing":
             self.undo(change)
         else:
             self._make(change)
 
     def undo_merge(self) -> None:
         """Restore the former masks and classes."""
-        if self._project is not None and self.plan is not None:
-            self.undo(ClassMerge(self._project, self.plan))
+        if self.change is not None:
+            self.undo(self.change)
 
     def undo(self, change: FileTransaction) -> None:
-        if not self._flushed():
+        if not self._flushed() or not isinstance(change, ClassMerge):
             return
-        self.plan, on_stack = change.plan, self._is_on_stack(change)
+        self.change = change
 
         def end(result: FilePass) -> None:
-            plan = change.plan
-            try:
-                change.delete()
-            except Problem as problem:
-                self.problem_met.emit(problem)
-            if on_stack:
-                self._undo_stack.remove_barrier()
             self._load()
-            self._finished(plan, result)
+            self._finished(change.plan, result)
 
-        self._run(change, end, self._failed, undo=True, stoppable=True)
+        self._revert(change, end, forget=True, stoppable=True)
         self._classes.changed.emit()
         self.changed.emit()
 
     # --- work -------------------------------------------------------------------------------------
 
-    def _flush(self) -> bool:
-        self._editor.finish_stroke()
-        return self._autosave.flush()
-
     def _make(self, change: ClassMerge) -> None:
-        self.plan = change.plan
+        self.change = change
         if not self._is_on_stack(change):
             self._push("merge classes", change)
 
@@ -315,13 +345,13 @@ class ClassMergeJob(TransactionJob):
 
     def _failed(self, problem: Problem) -> None:
         """Report a problem; the change can be finished later."""
-        self.problem_met.emit(problem)
+        super()._failed(problem)
         self.changed.emit()
 
     def _finished(self, plan: ClassMergePlan, result: FilePass) -> None:
         self._classes.changed.emit()
         for problem in result.problems[:1]:
             self.problem_met.emit(problem)
-        self.rewritten.emit()
+        self.written.emit()
         self.changed.emit()
         self.ended.emit(plan, result)

@@ -34,7 +34,7 @@ class VerdictEvaluator(QObject):
         self._session = session
         self._tasks = TaskRunner(1, self)
         self._predictions: VerdictPredictions | None = None
-        session.rows_changed.connect(self._labels_changed)
+        session.image_list.rows_changed.connect(self._labels_changed)
         session.project_closed.connect(self.close)
 
     @property

@@ -6,23 +6,25 @@ import contextlib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
-from typing import Literal, cast
+from typing import Any, Literal
 
+import numpy as np
 from PySide6.QtCore import QObject, Signal
 
 from workbench.core.images.image_files import image_size
-from workbench.core.problems import Problem
+from workbench.core.problems import AreaUnusable, Problem
 from workbench.core.project import annotation
 from workbench.core.project.annotation import Note, Split, Status
 from workbench.core.project.project import Project
 from workbench.inference.inspection_area import AreaPolygon, InspectionArea, area_of
+from workbench.inference.part_position import Placement
 from workbench.session.autosave import Autosave
 from workbench.session.class_list import ClassList
 from workbench.session.editor import Editor
 from workbench.session.image_list import ImageList
 from workbench.session.journal import NoteChange
 from workbench.session.open_image import ImageNotes
-from workbench.session.tasks import TaskRunner
+from workbench.session.tasks import Task, TaskRunner, ignore_failure
 from workbench.session.undo import UndoCommand, UndoStack
 
 Values = dict[str, str | None]
@@ -74,13 +76,8 @@ class VerdictSteps(QObject):
         parent: QObject | None = None,
     ) -> None:
         super().__init__(parent)
-        self._editor, self._autosave, self._image_list, self._classes, self._notes = (
-            editor,
-            autosave,
-            image_list,
-            classes,
-            notes,
-        )
+        self._editor, self._autosave, self._image_list = editor, autosave, image_list
+        self._classes, self._notes = classes, notes
         self._undo_stack: UndoStack = editor.undo_stack
         self._project: Project | None = None
         self._tasks = TaskRunner(parent=self)
@@ -96,32 +93,14 @@ class VerdictSteps(QObject):
 
     def set_verdicts(self, keys: Sequence[str], verdict: str | None) -> None:
         """Assign a verdict to images, None to remove it; images that have it already are skipped."""
-        name, rows, label = (verdict or "").strip() or None, self._image_list.rows, self._editor.label
-        verdicts = {key: rows[key].verdict for key in keys if key in rows}
-        if label is not None and label.key in keys:
-            verdicts[label.key] = label.note.verdict  # its row may not have been read yet
-        before = {key: verdict for key, verdict in verdicts.items() if verdict != name}
-        if self._project is None or not before:
-            return
-        if not self._project.writable:
-            self.problem_met.emit(self._project.read_only("the verdict"))
-            return
-        self._classes.ensure_verdict(name)
-        self._push(VerdictChange(self, "verdict", before, dict.fromkeys(before, name)))
+        name, rows = (verdict or "").strip() or None, self._image_list.rows
+        present = {key: rows[key].verdict for key in keys if key in rows}
+        self._assign("verdict", present, dict.fromkeys(keys, name), "the verdict")
 
     def set_groups(self, groups: Mapping[str, str]) -> None:
         """Set the groups of images, by key; a data split keeps the images of a group together."""
-        rows, label = self._image_list.rows, self._editor.label
-        before: Values = {key: rows[key].group or None for key in groups if key in rows}
-        if label is not None and label.key in groups:
-            before[label.key] = label.note.group
-        before = {key: name for key, name in before.items() if name != groups[key]}
-        if self._project is None or not before:
-            return
-        if not self._project.writable:
-            self.problem_met.emit(self._project.read_only("the group"))
-            return
-        self._push(VerdictChange(self, "group", before, {key: groups[key] for key in before}))
+        rows = self._image_list.rows
+        self._assign("group", {key: rows[key].group or None for key in groups if key in rows}, groups, "the group")
 
     def set_status(self, status: Status) -> None:
         """Set the status of the open image; an image marked done without a mask gets an empty one."""
@@ -135,17 +114,24 @@ class VerdictSteps(QObject):
     def set_statuses(self, keys: Sequence[str], status: Status) -> None:
         """Set the status of readable images; those marked done without a mask get an empty one."""
         self._editor.finish_stroke()
-        rows, label = self._image_list.rows, self._editor.label
-        statuses = {key: rows[key].status for key in keys if key in rows and not rows[key].broken}
-        if label is not None and label.key in statuses:
-            statuses[label.key] = label.note.status
-        before: Values = {key: present for key, present in statuses.items() if present != status}
-        if self._project is None or not before:
+        rows = self._image_list.rows
+        present: Values = {key: rows[key].status for key in keys if key in rows and not rows[key].broken}
+        self._assign("status", present, dict.fromkeys(present, status), "the status")
+
+    def _assign(self, field: Field, present: Values, values: Mapping[str, str | None], what: str) -> None:
+        """Set a field of images to other values than the present ones, as one undo command."""
+        project, label = self._project, self._editor.label
+        if label is not None and label.key in values:
+            present = {**present, label.key: getattr(label.note, field)}  # its row may not have been read yet
+        before = {key: value for key, value in present.items() if value != values[key]}
+        if project is None or not before:
             return
-        if not self._project.writable:
-            self.problem_met.emit(self._project.read_only("the status"))
+        if not project.writable:
+            self.problem_met.emit(project.read_only(what))
             return
-        self._push(VerdictChange(self, "status", before, dict.fromkeys(before, status)))
+        if field == "verdict":
+            self._classes.ensure_verdict(next(iter(values.values())))
+        self._push(VerdictChange(self, field, before, {key: values[key] for key in before}))
 
     def set_pins(self, keys: Sequence[str], split: Split | None) -> None:
         """Pin images and their groups to a data split, from the next training on; None: no restriction.
@@ -183,15 +169,13 @@ class VerdictSteps(QObject):
         """Set a field of the notes of some images, without an undo command. before: their present values."""
         remaining, label = dict(values), self._editor.label
         if label is not None and label.key in remaining:
-            value = remaining.pop(label.key)
-            if field == "verdict":
-                self._notes.set_verdict(value)
-            elif field == "group":
-                self._notes.set_group(value)
-            elif field == "pin":
-                self._notes.set_pin(cast("Split | None", value))
-            else:
-                self._notes.set_status(cast("Status", value))
+            set_value: dict[Field, Callable[[Any], None]] = {
+                "verdict": self._notes.set_verdict,
+                "group": self._notes.set_group,
+                "pin": self._notes.set_pin,
+                "status": self._notes.set_status,
+            }
+            set_value[field](remaining.pop(label.key))
         for key in list(remaining):
             label = self._autosave.unsaved(key)
             if label is not None and label.problem is None:
@@ -208,7 +192,7 @@ class VerdictSteps(QObject):
         changes = []
         for key, value in values.items():
             row, done = self._image_list.row(key), field == "status" and value == "done"
-            change = {field: {"from": before.get(key), "to": value}}
+            change: dict[str, dict[str, Any]] = {field: {"from": before.get(key), "to": value}}
             size = (row.width, row.height) if done and row.width else None
             changes.append(NoteChange(key, change, _history_entry(field, value), size, new_mask=done))
         record = self._autosave.record_note_changes(changes)
@@ -343,15 +327,48 @@ class AreaSteps(QObject):
         """Return the area of an image, None if it is inspected as a whole."""
         return None if key is None else area_of(self.areas, key)
 
-    def add(self, key: str, size: tuple[int, int], polygon: AreaPolygon, *, folder_only: bool) -> None:
+    def add(self, key: str, image: np.ndarray, polygon: AreaPolygon, *, folder_only: bool) -> None:
         """Add a polygon to the area of an image, or of all images of its folder; `changed` or `left_out` follows.
 
-        size: width and height of the image, in whose pixels the polygon is.
+        image: (H, W) or (H, W, 3), in whose pixels the polygon is. In an area that moves, it is drawn around the part.
         """
+        size = image.shape[1], image.shape[0]
         folder = key.rpartition("/")[0] if folder_only else ""
         area = next((area for area in self.areas if area.folder == folder), None)
+        placement = None if area is None else area.find(image)
+        if area is not None and placement is not None:
+            if placement.why:
+                self.problem_met.emit(AreaUnusable(path=key, why=placement.why))
+                return
+            own = scaled(InspectionArea(*size, (polygon,)), (area.width, area.height))[0]
+            drawn = replace(own, points=placement.moved_back(own.points))
+            self._propose(replace(area, polygons=(*area.polygons, drawn)), folder)
+            return
         polygons = () if area is None else tuple(scaled(area, size))
         self._propose(InspectionArea(*size, (*polygons, polygon), folder), folder)
+
+    def follow(self, key: str, on: bool) -> None:
+        """Let the area of an image move with the part, from its place in this image, or have a fixed place again."""
+        from workbench.core.runs.inspection_areas import follow, reference_of
+
+        area, project = self.of(key), self._project
+        if area is None or project is None:
+            return
+        path = project.image_path(key)
+
+        def work(_: Task) -> InspectionArea:
+            return follow(area, reference_of(path) if on else None, path)
+
+        def on_done(moving: InspectionArea) -> None:
+            self._propose(moving, moving.folder)
+
+        self._tasks.submit(work, on_done, self.problem_met.emit, key="follow")
+
+    def find(self, key: str, image: np.ndarray, on_done: Callable[[Placement | None], None]) -> None:
+        """Find the part in an image, in a thread."""
+        area = self.of(key)
+        if area is not None:
+            self._tasks.submit(lambda _: area.find(image), on_done, ignore_failure, key="find")
 
     def remove(self, key: str) -> None:
         """Remove the area of an image, and with it that of the other images that have it."""
@@ -373,7 +390,7 @@ class AreaSteps(QObject):
             return
 
         def on_done(found) -> None:
-            if found.images and area is not None:
+            if found.problem is not None and area is not None:
                 self.left_out.emit(found, areas)
             else:
                 self.use(areas)
@@ -399,4 +416,4 @@ class AreaSteps(QObject):
 def scaled(area: InspectionArea, size: tuple[int, int]) -> list[AreaPolygon]:
     """Return the polygons of an area in the pixels of an image of another size. size: width and height."""
     x, y = size[0] / area.width, size[1] / area.height
-    return [AreaPolygon(tuple((a * x, b * y) for a, b in each.points), each.excluded) for each in area.polygons]
+    return [replace(each, points=tuple((a * x, b * y) for a, b in each.points)) for each in area.polygons]

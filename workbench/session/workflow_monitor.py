@@ -91,14 +91,14 @@ class WorkflowMonitor(QObject):
         self._minutes = 5.0
         self._timer = QTimer(self, singleShot=True, interval=_DELAY)
         self._timer.timeout.connect(self._update)
-        session.images_listed.connect(self._recount)
-        session.rows_changed.connect(self._rows_changed)
+        session.image_list.listed.connect(self._recount)
+        session.image_list.rows_changed.connect(self._rows_changed)
         session.project_closed.connect(self._project_closed)
         for signal in (
             session.project_opened,
-            session.image_opened,
+            session.current.opened,
             session.note_changed,
-            session.classes_changed,
+            session.classes.changed,
             training.state_changed,
             training.recalled,
             run_list.listed,

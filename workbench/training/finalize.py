@@ -14,8 +14,10 @@ from typing import Any, TypeVar
 
 import numpy as np
 
+from workbench.core.evaluation import operating_point
 from workbench.core.evaluation.expectation import CHANGES, MAX_SECONDS, forecast, lighting_table
 from workbench.core.evaluation.intervals import NewPart, new_part, ratio, sum_by_part
+from workbench.core.evaluation.operating_point import ChosenRule
 from workbench.core.messages import Message
 from workbench.core.problems import CannotWrite, Problem
 from workbench.core.runs.dataset import Item
@@ -31,6 +33,7 @@ from workbench.inference.predictor import Engine, Predictor
 from workbench.training import checkpoint, networks
 from workbench.training.device import Device, release_memory
 from workbench.training.evaluator import DygraphEngine, Evaluation
+from workbench.training.export.export_images import refit_rule
 from workbench.training.networks import learn_input
 from workbench.training.optimizers import Arrays, weights
 from workbench.training.threshold_search import TEMPERATURES
@@ -167,6 +170,8 @@ def finalize_run(context: TrainingContext, *, images_per_second: float) -> Finis
         result["fitted"] = _fit_text(context)
     if not context.control.stop:
         result.update(_evaluate_all(context, usable))
+    if context.settings.model == "unet":
+        result["rule"] = keep_rule(context)
     summary = {
         "steps": context.state.step,
         "seconds": round(context.clock.elapsed, 2),
@@ -177,6 +182,31 @@ def finalize_run(context: TrainingContext, *, images_per_second: float) -> Finis
         "usable": usable,
     }
     return Finished(why="stopped" if context.control.stop else "done", result={**result, **summary})
+
+
+def keep_rule(context: TrainingContext) -> Message | None:
+    """Give the model the verdict rule of the run in use until now. Return what was done, None if that has no rule."""
+    best, items = context.best, [] if context.control.stop else context.dataset.of("val")
+    found = operating_point.earlier_rule(context.run)
+    if found is None:
+        return None
+    name, stored = found
+    try:
+        settings = dataclasses.replace(best.settings, verdict_rule=stored.rule)
+        if stored.choice.measured:
+            if not items:
+                return Message("training.rule_lost", run=name, why=Message("training.rule_needs_images"))
+            settings = refit_rule(stored, settings, DygraphEngine(context.learner.mean), context.project, items)
+    except (SettingsError, EngineError, Problem, MemoryError) as error:
+        return Message("training.rule_lost", run=name, why=Message.of(error))
+    assert settings.verdict_rule is not None
+    chosen_on = ("val",) if stored.choice.measured else stored.chosen_on
+    operating_point.record_rule(context.run, ChosenRule(settings.verdict_rule, stored.choice, chosen_on))
+    best.choose_final(settings, best.score)
+    if stored.choice.measured:
+        return Message("training.rule_chosen_again", run=name)
+    scored = stored.rule.kind == "mass" or stored.rule.unsure is not None
+    return Message("training.rule_by_score" if scored else "training.rule_kept", run=name)
 
 
 def _fit_text(context: TrainingContext) -> Message:

@@ -34,6 +34,7 @@ from workbench.core.images.image_files import read
 from workbench.core.label_next.image_features import spread_keys
 from workbench.core.messages import Message
 from workbench.core.problems import PartsDiffer, Problem
+from workbench.core.project import annotation
 from workbench.core.project.project import Project
 from workbench.core.project.storage import write_json
 from workbench.core.runs.dataset import Dataset
@@ -42,7 +43,6 @@ from workbench.core.runs.good_images import FEWEST_IMAGES, check_text, compared_
 from workbench.core.runs.held_out import SPLITS, Item
 from workbench.core.runs.run import Run
 from workbench.core.runs.training_settings import TrainingSettings
-from workbench.inference.inspection_area import area_of
 from workbench.inference.io.file_access import make_folder, write_atomic
 from workbench.inference.io.opencv import cv2
 from workbench.inference.model_settings import MODEL_FILE, ClassSettings, ModelSettings, save_settings
@@ -247,7 +247,6 @@ class _GoodFit:
         items = self._items(scale)
         sizes = {(item.width, item.height) for item in items}
         width, height = max(sizes)
-        areas = self._project.file.inspection_areas
         registered = len(sizes) == 1 and width * height * scale**2 <= _LARGEST_BY_POSITION
         model = model_settings(self._settings, self._dataset, scale, whole=(width, height) if registered else None)
         folds = _folds(items)
@@ -259,7 +258,7 @@ class _GoodFit:
         fits = [candidate.fits() for candidate in candidates]
         generator = np.random.default_rng(0)
         for item, pixels in self._read(items):
-            area = area_of(areas, item.key)
+            area = annotation.placed_area(self._project, item.key)
             inside = None if area is None else area.inside(pixels.shape)
             changed, defect = draw_defect(pixels, generator, inside)
             original, drawn = self._cells(pixels, model), self._cells(changed, model)
@@ -280,6 +279,7 @@ class _GoodFit:
             if item.key in self._skipped:
                 continue
             try:
+                annotation.placed_area(self._project, item.key)  # an image without its part is left out
                 yield item, read(self._project.image_path(item.key))
             except Problem as problem:
                 self._skipped.add(item.key)

@@ -41,6 +41,7 @@ from workbench.core.documents.run_blocks import (
     settings_blocks,
 )
 from workbench.core.evaluation import figure_texts
+from workbench.core.evaluation.figure_report import mask_report, verdict_report
 from workbench.core.evaluation.figure_texts import NOTHING
 from workbench.core.evaluation.figures import Scope
 from workbench.core.evaluation.operating_point import TRAINED, OperatingPointOrigin
@@ -73,6 +74,15 @@ class CardEvaluation:
     evaluation: SplitEvaluation | None = None
     worst: Gallery | None = None
     why: str = ""
+
+    @property
+    def figures(self) -> dict[str, Any]:
+        """JSON object of the figures, empty without an evaluation."""
+        if self.evaluation is None:
+            return {}
+        masks = isinstance(self.evaluation, MaskEvaluation)
+        report = mask_report if masks else verdict_report
+        return {"split": self.split, **report(self.evaluation.figures)}
 
 
 @dataclass(frozen=True)
@@ -382,8 +392,8 @@ def write_card(
     language: str = SOURCE_LANGUAGE,
     point: OperatingPointOrigin = TRAINED,
     tick: Callable[[float], None] = lambda share: None,
-) -> None:
-    """Write card.html and README.md.
+) -> CardEvaluation:
+    """Write card.html and README.md. Return the evaluation of the export at its operating point.
 
     parity: network to its summary, rejected networks included. language: one of LANGUAGES. point: origin of the
     operating point. tick(share): called during the evaluation on validation/test images; may raise to stop.
@@ -395,6 +405,7 @@ def write_card(
     card = make_card(CardSources(run, dataset, settings, result, parity, _latency(folder), environment, point))
     write_text(folder / CARD_FILE, to_html(card, language))
     write_text(folder / README_FILE, to_markdown(card, language))
+    return result
 
 
 def _latency(folder: Path) -> dict[str, Any]:

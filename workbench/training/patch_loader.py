@@ -26,7 +26,6 @@ from workbench.core.project import annotation
 from workbench.core.project.project import NOT_LABELED, Project
 from workbench.core.runs.dataset import Dataset, Item
 from workbench.core.runs.training_settings import TrainingSettings
-from workbench.inference.inspection_area import area_of
 from workbench.inference.io.opencv import cv2
 from workbench.inference.model_settings import ModelSettings
 from workbench.inference.tiles import blank_outside, normalize, resize_for_network
@@ -121,7 +120,7 @@ class ImageCache:
     def _load(self, key: str) -> CachedImage:
         image = read(self.project.image_path(key))
         if not self.is_segmentation:
-            area = area_of(self.settings.areas, key)
+            area = annotation.placed_area(self.project, key)
             image = image if area is None else blank_outside(image, area.inside(image.shape), self.settings)
             return CachedImage(np.ascontiguousarray(resize_for_network(image, self.settings)), None, {})
         mask = annotation.load_truth(self.project, key, (image.shape[1], image.shape[0]))

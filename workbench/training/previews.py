@@ -74,6 +74,7 @@ def preview(
             part,
             name=key,
             crop=(left, top, image.shape[1], image.shape[0]),
+            whole=image,
             cancelled=cancelled,
             keep_probabilities=by_class,
         )

@@ -18,7 +18,6 @@ from workbench.session.project_jobs import (
     EvaluationComparisonJob,
     EvaluationReportJob,
     PackingJob,
-    ProjectMergeJob,
     ReportJob,
     check_project,
     compute_statistics,
@@ -62,7 +61,6 @@ class Services:
     statistics: ReportJob
     label_repair: LabelRepair
     packing: PackingJob
-    project_merge: ProjectMergeJob
     evaluation_report: EvaluationReportJob
     evaluation_comparison: EvaluationComparisonJob
     workflow: WorkflowMonitor
@@ -111,7 +109,6 @@ class Services:
             statistics=ReportJob(session, compute_statistics),
             label_repair=LabelRepair(session),
             packing=PackingJob(),
-            project_merge=ProjectMergeJob(session),
             evaluation_report=EvaluationReportJob(),
             evaluation_comparison=EvaluationComparisonJob(),
             workflow=workflow,

@@ -198,9 +198,11 @@ public:
             is_segmentation_ ? std::vector<const char*>{"class_map", "class_areas"}
                              : std::vector<const char*>{"verdict", "probabilities"};
         const VerdictRule rule([this](const char* key) { return property(key); });
-        const bool has_rule = is_segmentation_ && rule.exists(), has_edge = session_.GetOutputCount() > 3;
+        const bool has_rule = is_segmentation_ && rule.exists();
+        const bool has_edge = has_rule && has_output("edge_distance"), has_zones = has_rule && has_output("zones");
         if (has_rule) names.push_back("probabilities");
-        if (has_rule && has_edge) names.push_back("edge_distance");
+        if (has_edge) names.push_back("edge_distance");
+        if (has_zones) names.push_back("zones");
         const auto outputs =
             session_.Run(Ort::RunOptions{nullptr}, &input_name, &input, 1, names.data(), names.size());
         Result result;
@@ -208,8 +210,10 @@ public:
             result.class_map = copy_of<uint8_t>(outputs[0]);
             result.class_areas = copy_of<int32_t>(outputs[1]);
             if (has_rule)
-                result.rule_verdict = rule.verdict(result.class_map, scores_of(copy_of<float>(outputs[2])), int(shape_[1]),
-                                                   int(shape_[2]), has_edge ? copy_of<float>(outputs[3]) : std::vector<float>());
+                result.rule_verdict = rule.verdict(
+                    result.class_map, scores_of(copy_of<float>(outputs[2])), int(shape_[1]), int(shape_[2]),
+                    has_edge ? copy_of<float>(outputs[3]) : std::vector<float>(),
+                    has_zones ? copy_of<uint8_t>(outputs.back()) : std::vector<uint8_t>());
         } else {
             result.verdict = copy_of<int32_t>(outputs[0]).at(0);
             result.probabilities = copy_of<float>(outputs[1]);
@@ -218,6 +222,13 @@ public:
     }
 
 private:
+    bool has_output(const std::string& name) {
+        Ort::AllocatorWithDefaultOptions allocator;
+        for (size_t n = 0; n < session_.GetOutputCount(); ++n)
+            if (name == session_.GetOutputNameAllocated(n, allocator).get()) return true;
+        return false;
+    }
+
     template <typename T>
     static std::vector<T> copy_of(const Ort::Value& value) {
         const T* data = value.GetTensorData<T>();

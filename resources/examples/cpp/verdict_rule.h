@@ -1,10 +1,10 @@
 // Verdict rule of a segmentation, from the metadata of a line model: the same verdicts as Defect Workbench. C++17.
 //
 //     VerdictRule rule(property);     property(key): value of the metadata, such as LineModel::property
-//     rule.verdict(class_map, scores, height, width, edge_distance)
+//     rule.verdict(class_map, scores, height, width, edge_distance, zones)
 //
 // class_map: output of the model. scores: for each pixel 255 times the greatest probability of a class, rounded.
-// edge_distance: output of the model of that name; empty if it has none.
+// edge_distance, zones: outputs of the model of these names; empty if it has none.
 
 #pragma once
 
@@ -58,8 +58,9 @@ public:
     bool exists() const { return !kind_.empty() && kind_ != "none"; }
 
     std::string verdict(const std::vector<uint8_t>& class_map, const std::vector<uint8_t>& scores, int height,
-                        int width, const std::vector<float>& edge_distance = {}) const {
-        const auto regions = find_regions(class_map, scores, height, width, edge_distance);
+                        int width, const std::vector<float>& edge_distance = {},
+                        const std::vector<uint8_t>& zones = {}) const {
+        const auto regions = find_regions(class_map, scores, height, width, edge_distance, zones);
         double score = 0;
         for (const Region& region : regions) score += region.mass;
         score = rounded(score);
@@ -91,6 +92,7 @@ private:
         int class_id = 0;
         double area = 0, peak = 0, mass = 0, edge = 0, length = 0, width = 0;
         std::vector<Run> runs;
+        std::vector<char> zones;  // 1 for each zone in which the region has a pixel
     };
     struct Limit {
         int class_id = 0, most = 0;
@@ -112,7 +114,8 @@ private:
     }
 
     std::vector<Region> find_regions(const std::vector<uint8_t>& class_map, const std::vector<uint8_t>& scores,
-                                     int height, int width, const std::vector<float>& edge_distance) const {
+                                     int height, int width, const std::vector<float>& edge_distance,
+                                     const std::vector<uint8_t>& zones) const {
         std::vector<Region> regions;
         std::vector<char> seen(class_map.size());
         std::vector<int> pixels;
@@ -136,6 +139,7 @@ private:
             std::sort(pixels.begin(), pixels.end());
             Region region;
             region.class_id = id;
+            region.zones.assign(zones.size() / class_map.size(), 0);
             double weight = 0, edge = std::numeric_limits<double>::infinity();
             for (int at : pixels) {
                 const int y = at / width, x = at % width;
@@ -143,6 +147,8 @@ private:
                     ++region.runs.back().end;
                 else
                     region.runs.push_back({y, x, x + 1});
+                for (size_t zone = 0; zone < region.zones.size(); ++zone)
+                    region.zones[zone] |= zones[zone * class_map.size() + at];
                 if (!edge_distance.empty()) edge = std::min(edge, double(edge_distance[at]));
                 if (y < border_ || x < border_ || y >= height - border_ || x >= width - border_) continue;
                 edge = std::min(edge, double(std::min({x, y, width - 1 - x, height - 1 - y})));
@@ -214,7 +220,8 @@ private:
                             !from("area_below", region.area) && allows("length", region.length) &&
                             !from("length_below", region.length) && allows("width", region.width) &&
                             !from("width_below", region.width) && !from("edge", region.edge) &&
-                            allows("inner", region.edge));
+                            allows("inner", region.edge) &&
+                            (!given.count("zone") || region.zones.at(size_t(given.at("zone")))));
         }
         if (!given.count("apart")) return found;
         std::vector<char> close(found.size());

@@ -1,7 +1,7 @@
 // Runs the line model of an export with ONNX Runtime.
 //
 //     LineExample LINE_FOLDER              test the model with its reference image; exit status 0 if it agrees
-//     LineExample LINE_FOLDER IMAGE...     print the area of each class, or the verdict, of each image
+//     LineExample LINE_FOLDER IMAGE...     print the area of each class and the verdict of each image
 //
 // LINE_FOLDER is the folder `line` of the export. The model contains all preprocessing: it reads the pixels of one image
 // of a fixed size, as they are stored. Build and run: dotnet run -- ../../line
@@ -24,6 +24,7 @@ namespace LineExample
         public int[] ClassAreas;         // pixels by class
         public float[] Probabilities;    // classification: by verdict
         public int Verdict = -1;         // classification: index, -1 if unsure
+        public string RuleVerdict;       // segmentation with a verdict rule
     }
 
     /// <summary>Line model. Run may be called from several threads.</summary>
@@ -32,6 +33,7 @@ namespace LineExample
         private readonly InferenceSession session;
         private readonly int height, width, channels;
         private readonly bool isWide;  // 16-bit images
+        private readonly VerdictRule rule;
 
         public LineModel(string path)
         {
@@ -44,6 +46,7 @@ namespace LineExample
             width = input.Dimensions[2];
             channels = input.Dimensions[3];
             isWide = input.ElementType == typeof(ushort);
+            rule = IsSegmentation ? new VerdictRule(Property) : null;
         }
 
         public bool IsSegmentation { get; }
@@ -90,16 +93,18 @@ namespace LineExample
             {
                 // Only the requested outputs are copied: the probabilities of a whole image are large.
                 var names = IsSegmentation
-                    ? new[] { "class_map", "class_areas" }
-                    : new[] { "verdict", "probabilities" };
+                    ? new List<string> { "class_map", "class_areas" }
+                    : new List<string> { "verdict", "probabilities" };
+                if (IsSegmentation && rule.Exists)
+                    names.AddRange(new[] { "probabilities", "edge_distance", "zones" }.Where(
+                        session.OutputMetadata.ContainsKey));
                 using (var outputs = session.Run(options, new[] { "image" }, new[] { input }, names))
                 {
                     if (IsSegmentation)
-                        return new Result
-                        {
-                            ClassMap = outputs[0].GetTensorDataAsSpan<byte>().ToArray(),
-                            ClassAreas = outputs[1].GetTensorDataAsSpan<int>().ToArray(),
-                        };
+                        return Segmentation(
+                            outputs[0].GetTensorDataAsSpan<byte>().ToArray(),
+                            outputs[1].GetTensorDataAsSpan<int>().ToArray(),
+                            name => names.Contains(name) ? outputs[names.IndexOf(name)] : null);
                     return new Result
                     {
                         Verdict = outputs[0].GetTensorDataAsSpan<int>()[0],
@@ -107,6 +112,28 @@ namespace LineExample
                     };
                 }
             }
+        }
+
+        private Result Segmentation(byte[] classMap, int[] classAreas, Func<string, OrtValue> output)
+        {
+            var result = new Result { ClassMap = classMap, ClassAreas = classAreas };
+            if (!rule.Exists)
+                return result;
+            OrtValue edge = output("edge_distance"), zones = output("zones");
+            result.RuleVerdict = rule.Verdict(
+                classMap, Scores(output("probabilities").GetTensorDataAsSpan<float>().ToArray()), height, width,
+                edge == null ? null : edge.GetTensorDataAsSpan<float>().ToArray(),
+                zones == null ? null : zones.GetTensorDataAsSpan<byte>().ToArray());
+            return result;
+        }
+
+        /// <summary>Return 255 times the greatest probability of a class. probabilities: that of the background first.</summary>
+        private byte[] Scores(float[] probabilities)
+        {
+            var scores = new byte[height * width];
+            for (var n = scores.Length; n < probabilities.Length; n++)
+                scores[n % scores.Length] = Math.Max(scores[n % scores.Length], (byte)Math.Round(255 * probabilities[n]));
+            return scores;
         }
 
         public void Dispose()
@@ -168,6 +195,8 @@ namespace LineExample
                     Console.WriteLine("  " + verdicts[n] + ": probability " + Text(result.Probabilities[n], "F4"));
                 return;
             }
+            if (result.RuleVerdict != null)
+                Console.WriteLine("  verdict: " + result.RuleVerdict);
             var names = model.Lines("class_names");
             var scale = model.Property("um_per_pixel");
             for (var n = 0; n < names.Length; n++)

@@ -20,7 +20,7 @@ import pytest
 from tests.cli.serving.conftest import GENTLE, ROOT, png
 from tests.inference.conftest import spotted
 from workbench.cli import serve
-from workbench.cli.serving import http_server, worker_processes
+from workbench.cli.serving import http_server
 from workbench.inference.predictor import Predictor
 
 
@@ -115,13 +115,13 @@ def test_stop_finishes_requests_in_flight_and_refuses_new_ones(server, gray_expo
 
 
 def test_server_process_imports_no_file_of_the_current_folder(tmp_path, monkeypatch):
-    monkeypatch.setattr(worker_processes, "SAFE_PATH", ())  # there is no option before Python 3.11
+    monkeypatch.setattr(http_server, "SAFE_PATH", ())  # there is no option before Python 3.11
     monkeypatch.delenv("PYTHONSAFEPATH", raising=False)
     monkeypatch.chdir(tmp_path)
     for name in ("multiprocessing", "pickle", "selectors", "socket"):
         (tmp_path / f"{name}.py").write_text("raise SystemExit('the file of the user was run')", "utf-8")
     process = multiprocessing.get_context("spawn").Process(target=os.getcwd)
-    worker_processes.start_safely(process)
+    http_server.start_safely(process)
     process.join(60)
     assert process.exitcode == 0 and os.getcwd() == str(tmp_path)
 

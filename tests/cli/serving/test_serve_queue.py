@@ -12,7 +12,7 @@ import pytest
 
 from tests.cli.serving.conftest import png, until
 from tests.inference.conftest import spotted
-from workbench.cli.serving.engine_batcher import EngineBatcher
+from workbench.cli.serving.request_handler import EngineBatcher
 from workbench.inference.engines import EngineError
 from workbench.inference.predictor import PredictionCancelled
 

@@ -12,11 +12,7 @@ from scipy import ndimage
 
 from tests.core.evaluation.mask_counts import count_masks, figures_of
 from workbench.core.evaluation import stored_predictions as kept
-from workbench.core.evaluation.confidence import (
-    digits_supported,
-    garwood_interval,
-    student_quantile,
-)
+from workbench.core.evaluation.confidence import digits_supported, garwood_interval, student_quantile
 from workbench.core.evaluation.figures import mask_figures
 from workbench.core.evaluation.operating_point import OperatingPoint
 from workbench.core.evaluation.operating_point_sweep import AREAS, THRESHOLDS, OperatingPointSweep, count_thresholds

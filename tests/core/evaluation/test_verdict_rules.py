@@ -9,13 +9,7 @@ import pytest
 from hypothesis import given, strategies as st
 
 from tests.core.evaluation.ranked_images import image, images_of
-from workbench.core.evaluation.verdict_rules import (
-    RuleChoice,
-    choose_rule,
-    evaluate_rule,
-    rule_note,
-    split_in_half,
-)
+from workbench.core.evaluation.verdict_rules import RuleChoice, choose_rule, evaluate_rule, rule_note, split_in_half
 from workbench.inference.region_table import RegionLimit
 from workbench.inference.verdict_rule import VerdictRule, rejects
 

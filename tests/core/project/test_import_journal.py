@@ -16,7 +16,8 @@ import pytest
 from tests.conftest import ROOT
 from workbench import cli
 from workbench.core.problems import CannotWrite, NothingToImport
-from workbench.core.project import annotation, class_merge, file_transaction, import_journal, importing
+from workbench.core.project import annotation, file_transaction, import_journal, importing
+from workbench.core.project.class_merge import ClassMerge
 from workbench.core.project.file_transaction import FilePass, changes, last_change
 from workbench.core.project.import_account import ImportRequest
 from workbench.core.project.import_images import open_labels
@@ -246,7 +247,7 @@ def results(root, folder):
     with Project.open(root) as project:
         import_labels(project, folder, ImportRequest(conflicts="replace"))
         after = content(root)
-        assert import_journal.undo_last(project, lambda done, total: None)
+        assert file_transaction.undo_last(project, lambda done, total: None)
     assert content(root) == before and folders(root) == []
     return before, after
 
@@ -262,7 +263,7 @@ def test_killed_import_is_finished_or_leaves_the_project_as_it_was(root, folder,
     before, after = results
     killed(root, folder, stage, count)
     with Project.open(root) as project:
-        record = import_journal.recover(project)
+        record = file_transaction.recover(project)
         journaled = stage in ("begin", "write", "finish")
         assert (record is not None) == journaled
         assert without_times(content(root)) == without_times(after if journaled else before)
@@ -302,13 +303,13 @@ def test_killed_import_is_complete_or_the_one_before_can_be_undone(root, folder,
     shutil.rmtree(copy)
     killed(root, other, stage, count)
     with Project.open(root) as project:
-        record = import_journal.recover(project).plan
+        record = file_transaction.recover(project).plan
         assert record.path == str(other if written else folder)
         assert without_times(content(root)) == without_times(second if written else first)
         assert undo(project).kept == ()
     assert without_times(content(root)) == without_times(first if written else before)
     with Project.open(root) as project:
-        import_journal.recover(project)
+        file_transaction.recover(project)
         if written:
             assert undo(project).kept == ()
             assert without_times(content(root)) == without_times(before)
@@ -378,7 +379,7 @@ def test_killed_undo_is_finished(root, folder, stage, count):
     killed(root, folder, stage, count)
     assert content(root) != before
     with Project.open(root) as project:
-        assert import_journal.recover(project) is None
+        assert file_transaction.recover(project) is None
         assert folders(root) == []
     assert content(root) == before
 
@@ -452,9 +453,7 @@ def test_command_undoes_one_import_after_the_other_and_changes_of_classes(root, 
     with Project.open(root) as project:
         states = import_several(project, folder, 2)
         states.append(content(root))
-        plan = class_merge.begin(project, [2], 1)
-        class_merge.apply_plan(project, plan, lambda *_: None, lambda: False)
-        class_merge.finalize(project, plan)
+        ClassMerge.prepare(project, [2], 1).execute()
     for before, text in zip(reversed(states), ("change of the classes scratch", "import of", "import of")):
         assert cli.main(["import", str(root), "--undo"]) == 0
         assert f"Undone: {text}" in capsys.readouterr().out and content(root) == before

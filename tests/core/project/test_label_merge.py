@@ -10,8 +10,8 @@ import pytest
 from tests.conftest import fill_project
 from tests.project_copy import copy_project
 from workbench.core.problems import CannotWrite
-from workbench.core.project import annotation, import_journal
-from workbench.core.project.file_transaction import last_change
+from workbench.core.project import annotation
+from workbench.core.project.file_transaction import last_change, recover
 from workbench.core.project.import_journal import ImportJournal
 from workbench.core.project.label_merge import merge_project
 from workbench.core.project.project import Project, matching_class
@@ -169,7 +169,7 @@ def test_an_interrupted_merge_is_completed(copies, monkeypatch):
         with pytest.raises(ZeroDivisionError):
             merge_project(mine, theirs)
     assert annotation.load_mask(mine, "p2.png") is None
-    assert import_journal.recover(mine).plan.state == "done"
+    assert recover(mine).plan.state == "done"
     assert first_pixel(mine, "p2.png") == 22 and matching_class("stain", mine.classes).id == 7
 
 

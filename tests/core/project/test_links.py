@@ -18,7 +18,7 @@ from workbench.core.evaluation.operating_point import OperatingPoint
 from workbench.core.image_list.image_search import ThumbnailCache
 from workbench.core.label_next.image_features import FeatureCache
 from workbench.core.problems import CannotWrite, LinkOutsideFolder, Problem
-from workbench.core.project import annotation, class_merge
+from workbench.core.project import annotation
 from workbench.core.project.class_merge import ClassMerge, ClassMergePlan
 from workbench.core.project.history import Patch
 from workbench.core.project.image_row import with_index
@@ -75,7 +75,7 @@ WRITES = {
     "notes/lot0": lambda p: annotation.save_note(p, KEY, annotation.Note(verdict="NG")),
     "proposals": lambda p: write_stored(p, KEY, StoredSuggestions(model="m", width=96, height=80)),
     "runs": lambda p: create_run(p, request("unet", epochs=1)),
-    "journal/changes": lambda p: class_merge.write_plan(p, ClassMergePlan(removed=[1], into=0, before=p.classes)),
+    "journal/changes": lambda p: ClassMerge.prepare(p, [1], 0).begin(),
     "journal": lambda p: Journal(p.root / "journal").append(Patch(KEY, "paint", b"", b"", b"", None, 0.0), (96, 80)),
     "pictures/lot0": lambda p: p.copy_image(p.root / "pictures" / KEY, "lot0/another.png"),
 }
@@ -122,9 +122,10 @@ def test_an_import_stops_at_a_link_with_a_sentence(project, outside, tmp_path):
 def test_a_class_change_does_not_write_masks_behind_a_link(labeled_project, outside):
     lead_out(labeled_project, "masks/lot0", outside)
     before = content(outside)
-    plan = class_merge.begin(labeled_project, [1], 0)
+    change = ClassMerge.prepare(labeled_project, [1], 0)
+    change.begin()
     with pytest.raises(LinkOutsideFolder):
-        class_merge.apply_plan(labeled_project, plan, lambda done, total: None, lambda: False)
+        change.do()
     assert content(outside) == before
 
 
@@ -229,7 +230,7 @@ def test_originals_of_a_class_merge_behind_a_link_are_unchanged(project, outside
     plan = ClassMergePlan(name="1", state="undoing", removed=[1], into=0, before=project.classes)
     for act in (
         lambda: ClassMerge(project, plan).delete(),
-        lambda: class_merge.undo(project, plan, lambda done, total: None, lambda: False),
+        lambda: ClassMerge(project, plan).undo(),
     ):
         with pytest.raises(LinkOutsideFolder):
             act()

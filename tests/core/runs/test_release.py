@@ -16,6 +16,11 @@ from workbench.inference.batch.export_package import write_checks
 from workbench.inference.model_settings import load_settings
 
 
+def _record(root, settings):
+    empty = {"images": {}, "environment": {}}
+    return release_record(root, root / "runs" / "r", settings, parity={"onnx": {}}, figures={"dice": 0.9}, **empty)
+
+
 @pytest.fixture
 def exports(gray_export, tmp_path):  # noqa: F811
     """Three exports of a project, written one after the other."""
@@ -27,7 +32,7 @@ def exports(gray_export, tmp_path):  # noqa: F811
         shutil.copytree(gray_export, folder)
         settings = load_settings(folder / "model.json")
         (folder / "SHA256SUMS").unlink(missing_ok=True)
-        record = release_record(root, root / "runs" / "r", settings, {"onnx": {}}, {"dice": 0.9})
+        record = _record(root, settings)
         assert (record["predecessor"] or {}).get("export") == (made[-1].name if made else None)
         assert record["run_files"].keys() == {"dataset.json"} and record["figures"] == {"dice": 0.9}
         write_json(folder / RELEASE_FILE, record)
@@ -78,5 +83,5 @@ def test_a_changed_predecessor_is_reported_and_ends_the_chain(exports):
 def test_a_damaged_export_does_not_prevent_the_next_one(exports):
     settings, root = load_settings(exports[0] / "model.json"), exports[0].parents[1]
     (exports[2] / "model.json").write_text("{")
-    record = release_record(root, root / "runs" / "r", settings, {}, {})
+    record = _record(root, settings)
     assert record["predecessor"]["export"] == "e2" and record["predecessor"]["run"] is None

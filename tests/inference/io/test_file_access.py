@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 from workbench.core.problems import CannotWrite, LabelHeld, MaskHeld, NameRefused
-from workbench.core.project import import_journal, storage
+from workbench.core.project import file_transaction, storage
 from workbench.core.project.annotation import Note, load_note, read_mask
 from workbench.core.project.class_merge import ClassMerge
 from workbench.core.project.import_journal import ImportJournal
@@ -219,10 +219,10 @@ def test_held_mask_stops_only_its_own_import_and_undo_is_finished_later(labeled_
     assert [load_note(project, key).verdict for key in keys[:3]] == ["new", "NG", "new"]
     assert project.mask_path(keys[1]).read_bytes() == before[1]
     with hold(project.mask_path(keys[2])), pytest.raises(CannotWrite, match=project.mask_path(keys[2]).name):
-        import_journal.undo_last(project, lambda done, total: None)
-    assert import_journal.undo_last(project, lambda done, total: None) is not None
+        file_transaction.undo_last(project, lambda done, total: None)
+    assert file_transaction.undo_last(project, lambda done, total: None) is not None
     assert [project.mask_path(key).read_bytes() for key in keys] == before
-    assert import_journal.undo_last(project, lambda done, total: None) is None
+    assert file_transaction.undo_last(project, lambda done, total: None) is None
 
 
 @pytest.mark.parametrize(

@@ -215,8 +215,8 @@ training = TrainingControl(session, command=lambda run, resume: [sys.executable,
 telemetry = TelemetryThread(interval=0.01)
 telemetry.start()
 session.open_project(sys.argv[1])
-session.images_listed.connect(lambda keys: session.open_image(keys[0]))
-session.image_opened.connect(lambda key: training.run is None and training.start("unet", epochs=1))
+session.image_list.listed.connect(lambda keys: session.open_image(keys[0]))
+session.current.opened.connect(lambda key: training.run is None and training.start("unet", epochs=1))
 
 def stop_at_command(event):
     if event.kind == "trouble":

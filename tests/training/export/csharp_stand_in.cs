@@ -74,12 +74,15 @@ namespace Microsoft.ML.OnnxRuntime
             {
                 { "image", new NodeMetadata { Dimensions = sides, ElementType = type } },
             };
+            OutputMetadata = File.ReadAllLines(Path.Combine(folder, "outputs")).ToDictionary(
+                name => name, name => new NodeMetadata());
             model = path;
         }
 
         private readonly string model;
         public ModelMetadata ModelMetadata { get; }
         public IReadOnlyDictionary<string, NodeMetadata> InputMetadata { get; }
+        public IReadOnlyDictionary<string, NodeMetadata> OutputMetadata { get; }
 
         public IDisposableReadOnlyCollection<OrtValue> Run(RunOptions runOptions, IReadOnlyCollection<string> inputNames,
             IReadOnlyCollection<OrtValue> inputValues, IReadOnlyCollection<string> outputNames)

@@ -13,6 +13,7 @@ kind = np.dtype(image.type.removeprefix("tensor(").removesuffix(")"))
 if not (folder / "input").exists():
     for key, value in session.get_modelmeta().custom_metadata_map.items():
         (folder / f"property.{key}").write_text(value, "utf-8")
+    (folder / "outputs").write_text("\n".join(output.name for output in session.get_outputs()))
     (folder / "shape").write_text(" ".join(map(str, (kind.name, *image.shape))))
 else:
     pixels = np.frombuffer((folder / "input").read_bytes(), kind).reshape(image.shape)

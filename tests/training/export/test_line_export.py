@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -16,14 +17,20 @@ import onnx
 import onnxruntime
 import pytest
 
+from tests.inference.conftest import GRAY_BIAS, GRAY_WEIGHTS, gray_settings, pixelwise, write_onnx
 from tests.training.conftest import LINE_SHAPE as SHAPE
 from workbench.core.runs.events import Failed, Finished, Trouble
 from workbench.core.runs.export_options import LAYOUTS
+from workbench.inference.inspection_area import AreaPolygon, InspectionArea
 from workbench.inference.io.image_io import read_image
 from workbench.inference.model_settings import ClassSettings, ModelSettings
 from workbench.inference.predictor import Predictor
+from workbench.inference.region_table import RegionLimit
+from workbench.inference.verdict_rule import VerdictRule
 from workbench.training.evaluator import DygraphEngine
+from workbench.training.export.export_metadata import line_metadata, set_metadata
 from workbench.training.export.line_export import netpbm, write_line_model
+from workbench.training.export.line_graph import line_model
 from workbench.training.networks import UNet
 from workbench.training.onnx_graph import to_onnx
 
@@ -157,8 +164,8 @@ def csharp_program(unet_export, tmp_path_factory):
     if not (shutil.which("mcs") and shutil.which("mono")):
         pytest.skip("needs the compiler mcs and mono")
     program = tmp_path_factory.mktemp("csharp") / "example.exe"
-    source = unet_export[0] / "examples" / "csharp" / "LineExample.cs"
-    made = run("mcs", "-langversion:7.2", f"-out:{program}", source, HERE / "csharp_stand_in.cs")
+    sources = sorted((unet_export[0] / "examples" / "csharp").glob("*.cs"))
+    made = run("mcs", "-langversion:7.2", f"-out:{program}", *sources, HERE / "csharp_stand_in.cs")
     assert made.returncode == 0, made.stdout + made.stderr
     return ["mono", program]
 
@@ -200,6 +207,27 @@ def test_program_predicts_images(program, unet_export, tmp_path):
     area = int(outputs_of(line / "model.onnx", image)["class_areas"][0, 0])
     done = program(line, tmp_path / "图.pgm")
     assert done.returncode == 0 and f"scratch: {area} px" in done.stdout, done.stdout + done.stderr
+
+
+def test_program_gives_the_verdict_of_a_rule_in_an_inspection_area(program, tmp_path):
+    polygons = ((4, 4), (52, 6), (50, 36), (5, 34)), ((4, 4), (30, 4), (30, 34), (4, 34))
+    area = InspectionArea(56, 40, (AreaPolygon(polygons[0]), AreaPolygon(polygons[1], zone="left face")))
+    limits = RegionLimit(3, area=9, zone="left face"), RegionLimit(3, inner=8, outcome="rework")
+    settings = gray_settings(areas=(area,), verdict_rule=VerdictRule("region", limits=limits))
+    write_onnx(tmp_path / "network.onnx", GRAY_WEIGHTS, GRAY_BIAS)
+    model = line_model(settings, onnx.load(tmp_path / "network.onnx"), (40, 56))
+    set_metadata(model, line_metadata(settings, (40, 56)))
+    (tmp_path / "model.onnx").write_bytes(model.SerializeToString())
+    places = {"OK": (44, 30), "rework": (36, 18), "NG": (12, 12), "outside": (0, 0)}
+    images = {name: np.full((40, 56), 128, np.uint8) for name in places}
+    for name, (x, y) in places.items():
+        images[name][y : y + 4, x : x + 4] = 5
+        (tmp_path / f"{name}.pgm").write_bytes(netpbm(images[name]))
+    predictor = Predictor(settings, pixelwise)
+    expected = [predictor.predict(image).verdict for image in images.values()]
+    assert expected == ["OK", "rework", "NG", "OK"]
+    done = program(tmp_path, *(tmp_path / f"{name}.pgm" for name in places))
+    assert re.findall("verdict: (.*)", done.stdout) == expected, done.stdout + done.stderr
 
 
 def test_program_refuses_other_images(program, unet_export, tmp_path):

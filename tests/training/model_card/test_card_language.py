@@ -9,16 +9,7 @@ from pathlib import Path
 import pytest
 
 from tests.training.model_card.card_pages import PARITY, Page, project_of
-from workbench.core.documents.document import (
-    Code,
-    Document,
-    FigureCell,
-    Headline,
-    Paragraph,
-    Points,
-    Section,
-    Table,
-)
+from workbench.core.documents.document import Code, Document, FigureCell, Headline, Paragraph, Points, Section, Table
 from workbench.core.evaluation.figures import Figure
 from workbench.core.evaluation.intervals import Interval
 from workbench.core.messages import Message, catalog

@@ -15,15 +15,7 @@ import numpy as np
 import pytest
 
 from tests.training.model_card.card_pages import PARITY, Page, project_of
-from workbench.core.documents.document import (
-    Document,
-    FigureCell,
-    Headline,
-    Paragraph,
-    Points,
-    Section,
-    Table,
-)
+from workbench.core.documents.document import Document, FigureCell, Headline, Paragraph, Points, Section, Table
 from workbench.core.documents.run_blocks import labels_revision
 from workbench.core.evaluation.expectation import expectation_of
 from workbench.core.evaluation.figures import Figure

@@ -94,7 +94,7 @@ def test_commands_are_disabled_when_not_applicable(application, qtbot, root):
     table, session = application.window.table, application.services.session
     for id in ("undo", "next", "done_next", "train", "export", "predict", "close_project", "class_1"):
         assert not table[id].isEnabled(), id
-    with qtbot.waitSignal(session.image_opened, timeout=10_000):
+    with qtbot.waitSignal(session.current.opened, timeout=10_000):
         session.open_project(root)
     qtbot.waitUntil(lambda: table["next"].isEnabled() and table["class_2"].isEnabled() and table["train"].isEnabled())
     assert not table["undo"].isEnabled() and not table["class_3"].isEnabled() and not table["export"].isEnabled()
@@ -170,7 +170,7 @@ def test_menus_show_the_names_of_classes_and_verdicts(application, root, qtbot):
     assert shown("Select &class") == shown("&Verdict") == []
     menus["&Label"].aboutToShow.emit()
     assert not menus["Select &class"].isEnabled()
-    with qtbot.waitSignal(session.image_opened, timeout=10_000):
+    with qtbot.waitSignal(session.current.opened, timeout=10_000):
         session.open_project(root)
     session.classes.add("pore & crack")
     session.classes.choose(2)
@@ -193,7 +193,7 @@ def test_number_keys_of_a_project_without_classes_show_the_verdicts(application,
     table, session = application.window.table, application.services.session
     with Project.create(root.with_name("verdicts"), verdicts=["OK", "NG"]) as project:
         fill_project(project, 2)
-    with qtbot.waitSignal(session.image_opened, timeout=10_000):
+    with qtbot.waitSignal(session.current.opened, timeout=10_000):
         session.open_project(root.with_name("verdicts"))
     qtbot.waitUntil(lambda: table["class_2"].isEnabled() and table["class_2"].text() == "NG")
 

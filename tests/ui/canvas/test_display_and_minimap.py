@@ -333,7 +333,7 @@ def test_preview_is_shown_and_cannot_be_painted_on(driver, monkeypatch):
             kind = getattr(QEvent.Type, {"Move": "MouseMove"}.get(kind, f"MouseButton{kind}"))
             QApplication.sendEvent(canvas, QMouseEvent(kind, at, canvas.mapToGlobal(at), LEFT, LEFT, NONE))
 
-    session.image_previewed.connect(read_pixels)
+    session.image_loader.previewed.connect(read_pixels)
     driver.open("big.jpg")
     ((previewing, where, early),) = shown
     late = canvas.grab().toImage()

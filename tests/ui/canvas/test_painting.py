@@ -162,11 +162,11 @@ def test_pick_chooses_the_class_under_the_pointer(blank):
     blank.drag((20, 20), (40, 20))
     blank.key(Qt.Key.Key_1)
     blank.click(30, 20, ALT)
-    assert blank.session.class_id == 2
+    assert blank.session.editor.class_id == 2
     blank.key(Qt.Key.Key_1)
     QTest.mouseMove(blank.canvas, blank.pixel(30, 20))
     blank.key(Qt.Key.Key_I)
-    assert blank.session.class_id == 2
+    assert blank.session.editor.class_id == 2
 
 
 def test_esc_during_a_stroke_restores_the_mask(blank):
@@ -290,7 +290,7 @@ def test_refused_strokes_show_a_message(driver):
 
 def test_brush_without_a_class_shows_a_message(application, qtbot, tmp_path, root):
     session, window = application.services.session, application.window
-    with qtbot.waitSignal(session.image_opened, timeout=10_000):
+    with qtbot.waitSignal(session.current.opened, timeout=10_000):
         session.create_project(tmp_path / "bare", images=root / "pictures")
     QTest.mouseClick(window.canvas, LEFT, pos=window.canvas.rect().center())
     assert any("no class" in text for text in window.messages.texts)

@@ -44,7 +44,7 @@ def root(tmp_path):
 @pytest.fixture
 def opened(application, root, qtbot):
     session = application.services.session
-    with qtbot.waitSignal(session.image_opened, timeout=10_000):
+    with qtbot.waitSignal(session.current.opened, timeout=10_000):
         session.open_project(root)
     qtbot.waitUntil(lambda: len(session.rows) == 6, timeout=10_000)
     return application

@@ -53,7 +53,7 @@ def test_parts_and_split_of_each_rule(root, rule, parts):
 
 def test_each_choice_is_previewed_and_stored_on_request(application, root, qtbot):
     session, window = application.services.session, application.window
-    with qtbot.waitSignal(session.image_opened):
+    with qtbot.waitSignal(session.current.opened):
         session.open_project(root)
     window.table["part_rule"].trigger()
     dialog = window.findChild(PartRuleDialog)

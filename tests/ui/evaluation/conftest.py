@@ -19,7 +19,7 @@ def run(tmp_path) -> Run:
 @pytest.fixture
 def window(application, run, qtbot):
     session = application.services.session
-    with qtbot.waitSignal(session.image_opened, timeout=10_000):
+    with qtbot.waitSignal(session.current.opened, timeout=10_000):
         session.open_project(run.project_root)
     return application.window
 

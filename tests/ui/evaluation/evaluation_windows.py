@@ -9,7 +9,7 @@ CONTROL_SHIFT = Qt.KeyboardModifier.ControlModifier | Qt.KeyboardModifier.ShiftM
 
 def open_project(application, run, qtbot):
     session = application.services.session
-    with qtbot.waitSignal(session.image_opened, timeout=20_000):
+    with qtbot.waitSignal(session.current.opened, timeout=20_000):
         session.open_project(run.project_root)
     qtbot.waitUntil(lambda: bool(application.services.run_list.usable()), timeout=20_000)
     return application.window

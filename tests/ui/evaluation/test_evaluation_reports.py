@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import threading
+
 import pytest
 from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
@@ -13,6 +15,7 @@ from tests.session.stored_result import store_result, stored_result
 from tests.session.verdict_run import make_verdict_project
 from tests.ui.evaluation.evaluation_windows import open_project
 from workbench.core.project.storage import write_json
+from workbench.ui.evaluation import comparison_dialog
 from workbench.ui.evaluation.comparison_dialog import ComparisonDialog
 from workbench.ui.widgets.dialogs import Question
 
@@ -96,10 +99,16 @@ def test_a_new_run_is_compared_with_that_of_the_last_export_and_exported(dialog,
     (folder / "SHA256SUMS").write_text("")
     started: list[str] = []
     monkeypatch.setattr(application.services.export_job, "start", lambda run, *, options: started.append(run.name))
+    threads = []
+    look_up = comparison_dialog.exported_run
+    monkeypatch.setattr(
+        comparison_dialog, "exported_run", lambda root: threads.append(threading.get_ident()) or look_up(root)
+    )
     with qtbot.waitSignal(application.services.evaluation_comparison.compared, timeout=30_000):
         application.window.table["compare_evaluations"].trigger()
     assert (dialog.first.currentData(), dialog.second.currentData()) == (older, newer)
     assert dialog.first.currentText().endswith("(last export)")
+    assert threads and threading.get_ident() not in threads
     qtbot.waitUntil(dialog.export_button.isEnabled)
     dialog.export_button.click()
     for question in application.window.findChildren(Question):

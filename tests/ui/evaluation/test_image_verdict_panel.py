@@ -132,6 +132,26 @@ def test_areas_are_in_square_millimeters_if_the_scale_is_known(qtbot):
     assert limits.limits == (exact,) and limits.sentences[0].conditions[0].value.suffix() == " px"
 
 
+def test_zones_are_offered_once_the_project_has_one(qtbot):
+    limits = LimitEditor()
+    qtbot.addWidget(limits)
+    limits.show_classes({1: "scratch"}, None)
+    limits.add.click()
+    kind = limits.sentences[0].conditions[0].kind
+    assert not kind.model().item(kind.findData("zone")).isEnabled()
+    limits.show_classes({1: "scratch"}, None, ("A", "thread"))
+    row = limits.sentences[0].conditions[0]
+    assert row.kind.model().item(row.kind.findData("zone")).isEnabled()
+    row.kind.setCurrentIndex(row.kind.findData("zone"))
+    row.kind.activated.emit(row.kind.currentIndex())
+    assert limits.limits == (RegionLimit(1, zone="A"),) and row.value.isHidden() and not row.zone.isHidden()
+    row.zone.setCurrentText("thread")
+    row.zone.activated.emit(1)
+    assert limits.limits == (RegionLimit(1, zone="thread"),)
+    limits.show_limits((RegionLimit(1, zone="removed"),))
+    assert limits.limits == (RegionLimit(1, zone="removed"),)
+
+
 def test_panel_is_not_wider_than_its_column(page, verdicts, qtbot):
     """A region rule in mm² with a long class name must not push the other fields out of view."""
     panel = page.verdict

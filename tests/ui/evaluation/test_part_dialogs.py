@@ -63,7 +63,7 @@ def test_images_of_new_parts_are_listed_and_opened(application, run, qtbot):
         QTest.mouseClick(dialog.start_button, Qt.MouseButton.LeftButton)
     keys = {dialog.table.item(row, 0).text() for row in range(dialog.table.rowCount())}
     assert keys and keys <= {f"zone{number}/q.png" for number in range(3)} and dialog.table.isVisible()
-    with qtbot.waitSignal(application.services.session.image_opened, timeout=20_000):
+    with qtbot.waitSignal(application.services.session.current.opened, timeout=20_000):
         dialog.table.setCurrentCell(0, 0)
         QTest.keyClick(dialog.table, Qt.Key.Key_Return)
     assert application.services.session.key in keys

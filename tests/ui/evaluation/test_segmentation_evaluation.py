@@ -37,10 +37,10 @@ def test_page_of_an_evaluation(window, page, application):
         window.center.in_evaluation and page.summary.metrics["recall"].number.text() != "–"
     )  # without another evaluation
     # Shortcuts of the canvas do not change the hidden image.
-    note, class_id, tool = session.note.model_copy(deep=True), session.class_id, window.canvas.tool
+    note, class_id, tool = session.note.model_copy(deep=True), session.editor.class_id, window.canvas.tool
     for key in (Qt.Key.Key_Return, Qt.Key.Key_2, Qt.Key.Key_E, Qt.Key.Key_D, Qt.Key.Key_Delete, Qt.Key.Key_Space):
         QTest.keyClick(page, key)
-    assert session.note == note and session.class_id == class_id and window.canvas.tool == tool
+    assert session.note == note and session.editor.class_id == class_id and window.canvas.tool == tool
     # Metrics with intervals and origin.
     assert page.summary.metrics["recall"].number.text() == "6 of 7"  # too few defects for a percentage
     assert "no 95% CI: only 3 of at least 5 parts" in page.summary.metrics["recall"].detail.text()

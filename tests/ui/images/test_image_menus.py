@@ -118,7 +118,7 @@ def test_right_click_beside_regions_opens_the_menu_of_the_image(driver):
 def test_menu_of_a_read_only_project_changes_nothing(application, opened, root, qtbot):
     session = application.services.session
     session.close_project()
-    with qtbot.waitSignal(session.image_opened):
+    with qtbot.waitSignal(session.current.opened):
         session.open_project(root, write=False)
     application.window.image_menus.show_menu([session.keys[0]], application.window.pos())
     actions = entries(application.window.findChild(ImageContextMenu))
@@ -187,7 +187,7 @@ def test_interrupted_change_of_status_is_recovered(tmp_path, application, qtbot)
         keys = fill_project(project, 2)
         project.mask_path(keys[1]).unlink()
         project.note_path(keys[1]).unlink()
-    with qtbot.waitSignal(session.image_opened):
+    with qtbot.waitSignal(session.current.opened):
         session.open_project(tmp_path / "p")
     qtbot.waitUntil(lambda: len(session.rows) == 2 and session.rows[keys[1]].width > 0)
     steps = session.verdict_steps

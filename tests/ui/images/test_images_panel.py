@@ -54,7 +54,7 @@ def test_first_press_stays_on_the_first_image_of_a_new_project(application, tmp_
     with Project.create(tmp_path / "new", classes=["pit"]) as project:
         for number in range(3):
             write_png(project.image_path(f"p{number}.png"), np.full((40, 50), 90 + number, np.uint8))
-    with qtbot.waitSignal(session.image_opened):
+    with qtbot.waitSignal(session.current.opened):
         session.open_project(tmp_path / "new")
     qtbot.waitUntil(lambda: len(session.rows) == 3 and window.canvas.content.seen)
     window.table["next_open"].trigger()
@@ -161,7 +161,7 @@ def test_classes_are_selected_added_renamed_recolored_and_hidden(driver):
     driver.key(Qt.Key.Key_2)
     assert panel.view.currentIndex().data() == "pit"
     panel.view.setCurrentIndex(panel.item(DONT_CARE).index())
-    assert session.class_id == DONT_CARE
+    assert session.editor.class_id == DONT_CARE
     driver.open("lot1/new.png")
     driver.drag((20, 20), (40, 20))
     assert set(np.unique(driver.saved())) == {0, DONT_CARE}
@@ -169,7 +169,7 @@ def test_classes_are_selected_added_renamed_recolored_and_hidden(driver):
     session, panel = driver.session, driver.window.classes
     panel.add()
     editor = panel.view.viewport().findChild(QLineEdit)
-    assert editor is not None and session.class_id == 3
+    assert editor is not None and session.editor.class_id == 3
     editor.setText("Öl, Fleck 油")
     QTest.keyClick(editor, Qt.Key.Key_Return)
     driver.qtbot.waitUntil(lambda: session.project.classes[2].name == "Öl, Fleck 油", timeout=5000)
@@ -243,7 +243,7 @@ def test_message_of_a_failed_save_is_removed_after_success(driver):
     moved = folder.rename(folder.with_name("away"))
     folder.write_text("a file where a folder should be")
     driver.drag((20, 20), (40, 20))
-    driver.qtbot.waitUntil(lambda: session.save_state == "failed", timeout=5000)
+    driver.qtbot.waitUntil(lambda: session.autosave.state == "failed", timeout=5000)
     assert any(str(folder) in text for text in messages.texts)
     assert "Retrying" in driver.window.status.save_state.text()
     driver.window.project_commands.close_project()
@@ -267,7 +267,7 @@ def test_list_shows_the_current_image_after_the_evaluation(application, tmp_path
     with Project.create(root, classes=["scratch"], verdicts=[]) as project:
         for number in range(60):
             write_png(project.image_path(f"lot1/part{number:02d}.png"), np.full((16, 20), 140, np.uint8))
-    with qtbot.waitSignal(session.image_opened, timeout=10_000):
+    with qtbot.waitSignal(session.current.opened, timeout=10_000):
         session.open_project(root)
     view, last = window.images.view, session.keys[-1]
     session.open_image(last)
@@ -367,16 +367,16 @@ def test_image_that_failed_to_open_is_marked_as_unreadable(opened, root, qtbot):
     assert not session.rows["lot1/lying.jpg"].broken
     gone.unlink()
     for key in ("lot1/lying.jpg", "lot1/new.png"):
-        with qtbot.waitSignal(session.image_failed, timeout=20_000):
+        with qtbot.waitSignal(session.current.failed, timeout=20_000):
             images.open(key)
     first = next(key for key in session.keys if session.rows[key].masked)
-    with qtbot.waitSignal(session.image_opened, timeout=20_000):
+    with qtbot.waitSignal(session.current.opened, timeout=20_000):
         images.open(first)
     found = set()
     broken = {"lot1/lying.jpg", "lot1/new.png", "lot1/bad.png"}
     qtbot.waitUntil(lambda: {key for key, row in session.rows.items() if row.broken} == broken, timeout=20_000)
     for _ in broken:
-        with qtbot.waitSignal(session.image_failed, timeout=20_000):
+        with qtbot.waitSignal(session.current.failed, timeout=20_000):
             opened.window.table["next_broken"].trigger()
         found.add(session.key)
     assert found == broken

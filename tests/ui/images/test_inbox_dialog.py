@@ -7,6 +7,7 @@ import hashlib
 import numpy as np
 import pytest
 
+from workbench.core.images.display import automatic
 from workbench.core.project import annotation
 from workbench.core.project.storage import write_json
 from workbench.core.suggestions.suggestion_files import load_stored
@@ -14,7 +15,7 @@ from workbench.inference.io.image_io import encode_png
 from workbench.inference.model_settings import ClassSettings, ModelSettings
 from workbench.inference.predictor import Prediction
 from workbench.inference.regions import find_regions
-from workbench.ui.images.inbox_dialog import InboxDialog
+from workbench.ui.images.inbox_dialog import InboxDialog, preview
 
 
 @pytest.fixture
@@ -43,6 +44,14 @@ def inbox(tmp_path):
         record = {"time": f"2026-01-0{number + 1}T00:00:00Z", "name": name, "run": "r", "kept": "NG", "result": "NG"}
         write_json(folder / f"{stem}.json", {**record, **result, "sha256": digest})
     return folder
+
+
+def test_a_preview_shows_the_gray_values_of_the_canvas(tmp_path):
+    image = np.linspace(1000, 3000, 3600).reshape(60, 60).astype(np.uint16)  # 12 bits of 16
+    image[0, 0] = 65535
+    (tmp_path / "a.png").write_bytes(bytes(encode_png(image)))
+    shown = preview(tmp_path / "a.png", None, 60)[..., 0]
+    assert np.array_equal(shown, automatic(image).apply(image)) and np.ptp(shown) == 255
 
 
 def test_images_of_the_line_are_seen_and_taken(opened, inbox, qtbot):

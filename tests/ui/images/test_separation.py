@@ -31,7 +31,7 @@ def root(tmp_path):
 def wall(application, root, qtbot):
     """Thumbnail view on the first image, opened by the next step."""
     session, window = application.services.session, application.window
-    with qtbot.waitSignal(session.image_opened):
+    with qtbot.waitSignal(session.current.opened):
         session.open_project(root)
     qtbot.waitUntil(lambda: len(session.rows) == COUNT)
     qtbot.waitUntil(lambda: window.stage_bar.next.text() == "Separate good and defective")
@@ -112,7 +112,7 @@ def test_keys_that_come_before_their_image_stop(wall, application, qtbot):
 
 def test_enter_on_the_canvas_marks_shown_images_only(application, root, qtbot):
     session, window = application.services.session, application.window
-    with qtbot.waitSignal(session.image_opened):
+    with qtbot.waitSignal(session.current.opened):
         session.open_project(root)
     qtbot.waitUntil(lambda: window.canvas.content.seen and len(session.rows) == COUNT)
     window.canvas.setFocus()

@@ -85,7 +85,7 @@ def test_shift_digit_sets_the_verdict_and_opens_the_next_image(driver):
     driver.open(session.keys[0])
     driver.key(Qt.Key.Key_1, SHIFT)
     driver.qtbot.waitUntil(lambda: session.key == session.keys[1], timeout=5000)
-    assert session.rows[session.keys[0]].verdict == "OK" and session.class_id == 1
+    assert session.rows[session.keys[0]].verdict == "OK" and session.editor.class_id == 1
     session.undo()
     assert session.flush() and session.rows[session.keys[0]].verdict == "NG"
 
@@ -96,7 +96,7 @@ def test_digits_set_verdicts_in_a_project_without_classes(application, qtbot, tm
         keys = fill_project(project, 2)
         for key in keys:
             project.mask_path(key).unlink()
-    with qtbot.waitSignal(session.image_opened, timeout=10_000):
+    with qtbot.waitSignal(session.current.opened, timeout=10_000):
         session.open_project(tmp_path / "p")
     table = application.window.table
     qtbot.waitUntil(table["class_2"].isEnabled, timeout=5000)

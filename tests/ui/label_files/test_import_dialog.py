@@ -96,6 +96,16 @@ def qtbot_click(button) -> None:
     QApplication.processEvents()
 
 
+def test_another_name_inside_a_label_file_is_shown_at_once(opened, folder, qtbot):
+    (folder / "n3.json").unlink()
+    (folder / "n1.json").write_text((folder / "n1.json").read_text("utf-8").replace("n1.png", "gone.png"), "utf-8")
+    opened.window.label_files.show_import(folder)
+    dialog = dialog_of(opened, qtbot)
+    assert dialog.preview.skipped.table.isVisible() and "gone.png" in dialog.preview.skipped.table.item(0, 1).text()
+    run(dialog, opened, qtbot)
+    assert dialog.result.skipped.table.isVisible() and "gone.png" in dialog.result.skipped.table.item(0, 1).text()
+
+
 def test_preview_of_former_files_does_not_appear_while_a_path_is_typed(dialog, opened, folder, qtbot):
     dialog.show_paths([folder])
     job = opened.services.session.label_import
@@ -218,7 +228,7 @@ def test_first_labeled_image_is_opened_after_the_first_import(application, folde
 
 def test_later_imports_keep_the_open_image(dialog, opened, qtbot):
     session = opened.services.session
-    with qtbot.waitSignal(session.image_opened, timeout=10_000):
+    with qtbot.waitSignal(session.current.opened, timeout=10_000):
         session.open_image("lot1/new.png")
     run(dialog, opened, qtbot)
     qtbot.waitUntil(lambda: "n0.png" in session.rows and session.rows["n0.png"].status == "done", timeout=10_000)
@@ -233,14 +243,14 @@ def test_dropped_folder_with_labels_offers_the_import(opened, folder, qtbot):
     assert drop(opened.window, folder)[-1] == ACCEPTED
     dialog = dialog_of(opened, qtbot)
     assert dialog.images_only.isVisible()
-    with qtbot.waitSignal(opened.services.session.images_added, timeout=10_000) as added:
+    with qtbot.waitSignal(opened.services.session.image_list.added, timeout=10_000) as added:
         qtbot.mouseClick(dialog.images_only, Qt.MouseButton.LeftButton)
     assert added.args[0].copied == 3
 
 
 def test_dropped_folder_without_labels_is_added(opened, qtbot, tmp_path):
     write_png(tmp_path / "plain" / "x.png", np.full((40, 60), 90, np.uint8))
-    with qtbot.waitSignal(opened.services.session.images_added, timeout=10_000) as added:
+    with qtbot.waitSignal(opened.services.session.image_list.added, timeout=10_000) as added:
         assert drop(opened.window, tmp_path / "plain")[-1] == ACCEPTED
     assert added.args[0].copied == 1 and opened.window.findChild(ImportDialog) is None
 
@@ -285,7 +295,7 @@ def test_dropped_text_files_that_list_objects_are_labels(opened, qtbot, tmp_path
 def test_dropped_json_files_that_are_no_labels_are_reported(opened, qtbot, tmp_path):
     for name in ("a.json", "b.json"):
         (tmp_path / name).write_text("{}")
-    with qtbot.waitSignal(opened.services.session.images_added, timeout=10_000) as added:
+    with qtbot.waitSignal(opened.services.session.image_list.added, timeout=10_000) as added:
         assert drop(opened.window, tmp_path / "a.json", tmp_path / "b.json")[-1] == ACCEPTED
     assert sorted(added.args[0].left_out) == [("a.json", "kind"), ("b.json", "kind")]
 
@@ -354,6 +364,8 @@ def test_questions_about_masks_are_answered_in_the_preview(opened, tmp_path, qtb
     opened.window.label_files.show_import(folder)
     dialog = dialog_of(opened, qtbot)
     assert dialog.plan.report.labeled == ("unlisted" in rule) and dialog.preview.question.isVisible()
+    # The question is the next step; the answers of the command line and a list that is folded are not mentioned.
+    assert not dialog.status.text() and "--pair" not in dialog.preview.account.text.text()
     with qtbot.waitSignal(opened.services.session.label_import.planned, timeout=10_000):
         qtbot.mouseClick(dialog.preview.question.buttons[rule], Qt.MouseButton.LeftButton)
     assert dialog.plan.report.labeled == 2 and not dialog.preview.question.isVisible()
@@ -367,5 +379,7 @@ def test_inverted_masks_are_inverted_with_one_click(opened, tmp_path, qtbot):
         qtbot.mouseClick(dialog.preview.concerns.buttons[0], Qt.MouseButton.LeftButton)
     assert not dialog.preview.concerns.isVisible()
     run(dialog, opened, qtbot)
+    # A remark alone is folded.
+    assert dialog.result.skipped.link.isVisible() and not dialog.result.skipped.table.isVisible()
     project = opened.services.session.project
     assert np.array_equal(annotation.load_mask(project, "images/a.png") > 0, square(1) > 0)

@@ -30,7 +30,7 @@ def root(tmp_path):
 @pytest.fixture
 def driver(application, root, qtbot):
     session = application.services.session
-    with qtbot.waitSignal(session.image_opened, timeout=10_000):
+    with qtbot.waitSignal(session.current.opened, timeout=10_000):
         session.open_project(root)
     driver = CanvasDriver(application, qtbot)
     driver.bar, driver.finder = application.window.spots, application.services.spots

@@ -25,7 +25,7 @@ def session(tmp_path, qtbot):
         fill_project(project, 3)
     session = Session(save_delay=600)
     session.open_project(root)
-    with qtbot.waitSignal(session.images_listed):
+    with qtbot.waitSignal(session.image_list.listed):
         pass
     show(session, qtbot, session.keys[0])
     yield session
@@ -190,9 +190,9 @@ def test_classes_are_reordered_by_menu_and_by_drag_and_drop(driver):
     panel.model.removeRow(0)  # as the view does after a move
     driver.qtbot.waitUntil(lambda: [info.id for info in session.project.classes] == [1, 2], timeout=5000)
     driver.key(Qt.Key.Key_2)
-    assert session.class_id == 2
+    assert session.editor.class_id == 2
     QTest.keyClick(driver.canvas, Qt.Key.Key_1)
-    assert session.class_id == 1
+    assert session.editor.class_id == 1
 
 
 @pytest.mark.parametrize(

@@ -118,7 +118,7 @@ def test_missing_project_is_located(closed, root, tmp_path, monkeypatch, qtbot):
     shutil.move(root, tmp_path / "moved")
     closed.window.welcome.show_recent()
     choose(monkeypatch, tmp_path / "moved")
-    with qtbot.waitSignal(session.image_opened, timeout=10_000) as image:
+    with qtbot.waitSignal(session.current.opened, timeout=10_000) as image:
         rows(closed)[0].locate.click()
     assert session.project.root == tmp_path / "moved" and image.args == ["lot1/new.png"]
     assert Preferences.load().recent_projects == [str(tmp_path / "moved")]
@@ -148,7 +148,7 @@ def test_missing_project_is_removed_from_the_list(closed, root, tmp_path):
 def test_moved_project_that_is_opened_at_its_new_place_replaces_its_entry(closed, root, tmp_path, qtbot):
     session, commands = closed.services.session, closed.window.project_commands
     shutil.move(root, tmp_path / "moved")
-    with qtbot.waitSignal(session.image_opened, timeout=10_000):
+    with qtbot.waitSignal(session.current.opened, timeout=10_000):
         commands.open(tmp_path / "moved")
     assert closed.services.preferences.recent_projects == [str(tmp_path / "moved")]
     assert any("was moved" in text and str(root) in text for text in closed.window.messages.texts)
@@ -166,7 +166,7 @@ def test_copy_of_a_project_after_the_question_has_an_entry_of_its_own(closed, ro
     assert not closed.window.messages.texts  # the question has said it all
     qtbot.waitUntil(lambda: closed.window.findChild(Question) is None)
     commands.open(copy)
-    with qtbot.waitSignal(session.image_opened, timeout=10_000):
+    with qtbot.waitSignal(session.current.opened, timeout=10_000):
         closed.window.findChild(Question).buttons["copy"].click()
     assert closed.services.preferences.recent_projects == [str(copy), str(root)]
     ids = closed.services.preferences.project_ids

@@ -47,7 +47,7 @@ class Full:
         self.root = folder / "p"
         copy_project(root, self.root)
         self.session, self.window = application.services.session, application.window
-        with qtbot.waitSignal(self.session.image_opened, timeout=10_000):
+        with qtbot.waitSignal(self.session.current.opened, timeout=10_000):
             assert self.session.open_project(self.root)
         qtbot.waitUntil(lambda: len(self.session.rows) == 5, timeout=10_000)
         self.before = self.masks(self.root)
@@ -61,7 +61,7 @@ class Full:
             self.session.editor.paint_region(np.random.default_rng(3).random((80, 96)) > 0.5, (0, 0), 2)
             driver.drag((20, 20), (60, 50))
             self.painted[key] = self.session.mask.copy()
-        qtbot.waitUntil(lambda: self.session.save_state == "failed", timeout=10_000)
+        qtbot.waitUntil(lambda: self.session.autosave.state == "failed", timeout=10_000)
 
     @staticmethod
     def masks(root: Path) -> dict[str, np.ndarray]:
@@ -171,7 +171,7 @@ def test_cancel_keeps_the_project_open(full):
         for key, mask in full.painted.items():
             assert np.array_equal(full.session.autosave.unsaved(key).mask, mask), way
     full.ballast.unlink()
-    full.qtbot.waitUntil(lambda: full.session.save_state == "saved", timeout=20_000)
+    full.qtbot.waitUntil(lambda: full.session.autosave.state == "saved", timeout=20_000)
     assert same(full.masks(full.root), full.painted)
 
 
@@ -452,7 +452,7 @@ def test_a_read_only_folder_is_named_as_the_reason(application, qtbot, tmp_path,
     with disk.small_disk(tmp_path / "disk", kilobytes=2500) as folder:
         project = copy_project(root, folder / "p")
         with read_only(project):
-            with qtbot.waitSignal(session.image_opened, timeout=10_000):
+            with qtbot.waitSignal(session.current.opened, timeout=10_000):
                 window.project_commands.open(project)
             assert not session.writable
             (text,) = window.messages.texts
@@ -491,7 +491,7 @@ def show(self):
     def painted(key):
         session.editor.paint_polygon([(1, 1), (90, 1), (90, 70), (1, 70)], 2)
         print("painted", key, flush=True)
-    session.image_opened.connect(painted)
+    session.current.opened.connect(painted)
 
 application.Application.show = show
 sys.exit(application.run(Path(sys.argv[1])))

@@ -45,7 +45,7 @@ def answer():
 
 timer = QTimer()
 timer.timeout.connect(answer)
-session.image_opened.connect(start)
+session.current.opened.connect(start)
 training.reported.connect(reported)
 training.ended.connect(lambda ending: print("ended", ending, flush=True))
 session.open_project(sys.argv[1])

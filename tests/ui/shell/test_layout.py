@@ -155,7 +155,7 @@ def cut_after_layout(window: QWidget) -> list[str]:
 def test_large_text_in_the_window(large_text, root, qtbot):
     window, session = large_text.window, large_text.services.session
     assert cut_after_layout(window) == [], "welcome page"
-    with qtbot.waitSignal(session.image_opened, timeout=10_000):
+    with qtbot.waitSignal(session.current.opened, timeout=10_000):
         session.open_project(root)
     qtbot.waitUntil(lambda: len(session.rows) == 5, timeout=10_000)
     assert cut_after_layout(window) == []

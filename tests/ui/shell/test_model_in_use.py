@@ -52,7 +52,7 @@ def window(application, runs, qtbot):
 
 def open_window(application, runs, qtbot):
     session, run_list = application.services.session, application.services.run_list
-    with qtbot.waitSignal(session.image_opened, timeout=10_000):
+    with qtbot.waitSignal(session.current.opened, timeout=10_000):
         session.open_project(runs[0].project_root)
     qtbot.waitUntil(lambda: len(run_list.lines) == 2 and not run_list.refreshing, timeout=10_000)
     qtbot.waitUntil(lambda: application.services.workflow.state().examples == 19, timeout=10_000)

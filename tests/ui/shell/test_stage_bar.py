@@ -280,7 +280,7 @@ def test_short_messages_are_small_at_the_lower_left_one_at_a_time(style_sheet, d
 
 def test_progress_of_a_closed_project_is_not_shown(opened):
     status = opened.window.status
-    opened.services.session.index_progress.emit(300, 321)
+    opened.services.session.image_list.progressed.emit(300, 321)
     assert status.progress.isVisible() and status.progress_label.text() == "Reading 321 images…"
     opened.services.session.close_project()
     assert not (status.progress.isVisible() or status.progress_label.isVisible())
@@ -302,7 +302,7 @@ def test_folder_becomes_a_project_with_one_question(application, qtbot, folder, 
     dialog = window.findChild(QuickProjectDialog)
     qtbot.waitUntil(lambda: dialog.count.text() == "3 images")
     QTest.keyClicks(dialog.classes, "pit, scratch")
-    with qtbot.waitSignal(session.image_opened):
+    with qtbot.waitSignal(session.current.opened):
         QTest.keyClick(dialog.classes, Qt.Key.Key_Return)
     assert session.project.root == tmp_path / "lot 7-project" and len(session.keys) == 3
     assert [info.name for info in session.project.classes] == ["pit", "scratch"]
@@ -346,7 +346,7 @@ def test_banner_finds_a_project_moved_while_painting(driver, root, tmp_path, ban
     moved = tmp_path / "moved"
     root.rename(moved)
     paint(driver)
-    qtbot.waitUntil(lambda: driver.session.save_state == "failed", timeout=10_000)
+    qtbot.waitUntil(lambda: driver.session.autosave.state == "failed", timeout=10_000)
     text, buttons = banner()
     assert f"The project folder {root} is not available." in text and set(buttons) == {"Find folder…", "Try again"}
     assert "Unsaved changes: 1. Changes are kept in memory and in a recovery journal." in text
@@ -380,7 +380,7 @@ def test_banner_is_shown_in_a_rebuilt_window(opened, driver, root, tmp_path, qtb
     driver.open("lot1/new.png")
     root.rename(tmp_path / "moved")
     paint(driver)
-    qtbot.waitUntil(lambda: driver.session.save_state == "failed", timeout=10_000)
+    qtbot.waitUntil(lambda: driver.session.autosave.state == "failed", timeout=10_000)
     for language in ("zh_CN", "en"):
         old = opened.window
         old.table[f"language_{language}"].trigger()
@@ -398,7 +398,7 @@ def test_lost_lock_is_shown_in_the_title(driver, root, banner, qtbot):
     with Project.open(root) as other:
         fill_project(other, 1, seed=5)
         paint(driver)
-        qtbot.waitUntil(lambda: driver.session.save_state == "failed", timeout=10_000)
+        qtbot.waitUntil(lambda: driver.session.autosave.state == "failed", timeout=10_000)
         text, buttons = banner()
         assert str(root) in text and "recovery journal" in text and not buttons
         assert "(read-only)" in driver.window.windowTitle()
@@ -419,7 +419,7 @@ def test_images_are_read_again_when_the_folder_is_back(driver, root, tmp_path, b
     damaged = {key for key in session.keys if session.rows[key].broken}
     root.rename(tmp_path / "moved")
     paint(driver)
-    qtbot.waitUntil(lambda: session.save_state == "failed", timeout=10_000)
+    qtbot.waitUntil(lambda: session.autosave.state == "failed", timeout=10_000)
     for key in session.keys:
         session.open_image(key)
         qtbot.waitUntil(lambda: session.key == key, timeout=10_000)  # noqa: B023

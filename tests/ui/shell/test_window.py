@@ -24,7 +24,7 @@ def test_closed_window_leaves_no_threads_and_widgets(qapp, qtbot, root):
     def once() -> None:
         application = Application(qapp, Preferences(language="en"))
         application.show()
-        with qtbot.waitSignal(application.services.session.image_opened, timeout=10_000):
+        with qtbot.waitSignal(application.services.session.current.opened, timeout=10_000):
             application.services.session.open_project(root)
         qtbot.wait(50)
         application.end()
@@ -143,7 +143,7 @@ def test_preferences_are_saved(qapp, qtbot, root):
     first.window.canvas.set_diameter(33)
     first.window.layers.set_opacity(0.8)
     first.window.training.controls.set_values("resnet", 12.5, "cpu")
-    with qtbot.waitSignal(first.services.session.image_opened, timeout=10_000):
+    with qtbot.waitSignal(first.services.session.current.opened, timeout=10_000):
         first.window.project_commands.open(root)
     first.services.session.open_image("lot1/new.png")
     qtbot.waitUntil(lambda: first.services.session.key == "lot1/new.png", timeout=5000)
@@ -156,7 +156,7 @@ def test_preferences_are_saved(qapp, qtbot, root):
     assert [project.path for project in second.window.project_commands.recent.projects()] == [root]
     buttons = [b.toolTip() for b in second.window.welcome.findChildren(QPushButton)]
     assert str(root) in buttons
-    with qtbot.waitSignal(second.services.session.image_opened, timeout=10_000) as opened:
+    with qtbot.waitSignal(second.services.session.current.opened, timeout=10_000) as opened:
         second.window.project_commands.recent.open_requested.emit(root)
     assert opened.args == ["lot1/new.png"]
     second.end()
@@ -165,7 +165,7 @@ def test_preferences_are_saved(qapp, qtbot, root):
 def test_locked_project_opens_read_only_with_a_message(application, qtbot, root):
     session, window = application.services.session, application.window
     with Project.open(root):
-        with qtbot.waitSignal(session.image_opened, timeout=10_000):
+        with qtbot.waitSignal(session.current.opened, timeout=10_000):
             window.project_commands.open(root)
         assert not session.writable and "read-only" in window.windowTitle()
         assert any(f"process {os.getpid()}" in text for text in window.messages.texts)
@@ -193,7 +193,7 @@ def test_dropped_projects_are_opened_and_dropped_images_added(application, qtbot
     drop(root / "pictures")  # makes a new project
     qtbot.waitUntil(lambda: window.findChild(QuickProjectDialog) is not None, timeout=10_000)
     window.findChild(QuickProjectDialog).reject()
-    with qtbot.waitSignal(session.image_opened, timeout=10_000):
+    with qtbot.waitSignal(session.current.opened, timeout=10_000):
         drop(root)
     fresh = tmp_path / "更多 pictures"
     fresh.mkdir()
@@ -225,7 +225,7 @@ def test_new_project_dialog(application, qtbot, tmp_path, root):
     assert abs(middles[0] - middles[1]) <= 1
     dialog.classes.setText("划痕，pit; 划痕")
     dialog.verdicts.setText("OK, NG")
-    with qtbot.waitSignal(session.image_opened, timeout=10_000):
+    with qtbot.waitSignal(session.current.opened, timeout=10_000):
         dialog.create.click()
     assert session.project.root == tmp_path / "新项目 1"
     assert [info.name for info in session.project.classes] == ["划痕", "pit"]
@@ -248,7 +248,7 @@ def test_sample_project_is_created_and_opened(application, qtbot, tmp_path, monk
     monkeypatch.setattr(sample, "make_sample", lambda root, **options: make(root, small=True, **options))
     window.project_commands._settings.recent_projects[:] = []
     monkeypatch.setattr(type(window.project_commands), "projects_folder", lambda self: tmp_path)
-    with qtbot.waitSignal(session.image_opened, timeout=30_000):
+    with qtbot.waitSignal(session.current.opened, timeout=30_000):
         window.welcome.buttons["make_sample"].click()
         window.welcome.buttons["make_sample"].click()  # has no effect until the sample is written
         qtbot.waitUntil(lambda: any("of 16 images" in text for text in window.messages.texts))

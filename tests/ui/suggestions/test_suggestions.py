@@ -95,11 +95,11 @@ def user(opened, qtbot, root):
 @pytest.fixture
 def opened(application, root, qtbot):
     session = application.services.session
-    with qtbot.waitSignal(session.image_opened, timeout=10_000):
+    with qtbot.waitSignal(session.current.opened, timeout=10_000):
         session.open_project(root)
     qtbot.waitUntil(lambda: len(session.rows) == 2, timeout=10_000)
     if session.key != KEY:
-        with qtbot.waitSignal(session.image_opened, timeout=10_000):
+        with qtbot.waitSignal(session.current.opened, timeout=10_000):
             session.open_image(KEY)
     return application
 
@@ -184,7 +184,7 @@ def test_delete_rejects_and_rejection_is_stored(user, application, qapp, qtbot, 
     user.key(Qt.Key.Key_Space)
     user.wait(3)
     application.services.session.close_project()
-    with qtbot.waitSignal(application.services.session.image_opened, timeout=10_000):
+    with qtbot.waitSignal(application.services.session.current.opened, timeout=10_000):
         application.services.session.open_project(root)
     if user.session.key != KEY:
         user.open(KEY)
@@ -202,7 +202,7 @@ def test_class_and_shape_are_edited_before_acceptance(user):
     user.key(Qt.Key.Key_Plus)
     user.key(Qt.Key.Key_Plus)
     user.key(Qt.Key.Key_Minus)
-    assert not user.session.mask.any() and user.session.class_id == 1
+    assert not user.session.mask.any() and user.session.editor.class_id == 1
     current = user.canvas.suggestions.current
     assert current.class_id == 1 and current.edited
     user.key(Qt.Key.Key_Space)
@@ -216,10 +216,10 @@ def test_class_and_shape_are_edited_before_acceptance(user):
     user.key(Qt.Key.Key_V, SHIFT)  # with the tool, digits without Ctrl work, too
     user.over(12, 12)
     user.key(Qt.Key.Key_2)
-    assert user.canvas.suggestions.current.class_id == 2 and user.session.class_id == 1
+    assert user.canvas.suggestions.current.class_id == 2 and user.session.editor.class_id == 1
     user.over(40, 40)
     user.key(Qt.Key.Key_2)
-    assert user.session.class_id == 2  # beside a suggestion the digit selects the class
+    assert user.session.editor.class_id == 2  # beside a suggestion the digit selects the class
 
 
 def test_alt_and_arrows_step_from_labels_to_suggestions(user):

@@ -11,7 +11,7 @@ from workbench.ui.training.model_dialogs import AdoptionDialog
 
 @pytest.fixture
 def dialog(application, root, qtbot):
-    with qtbot.waitSignal(application.services.session.images_listed, timeout=30_000):
+    with qtbot.waitSignal(application.services.session.image_list.listed, timeout=30_000):
         assert application.services.session.open_project(root)
     application.window.table["adopt_model"].trigger()
     dialog = application.window.findChild(AdoptionDialog)
@@ -46,7 +46,7 @@ def test_added_model_is_shown_and_evaluated(application, dialog, root, tmp_path,
 
 def test_new_class_is_added_to_the_project(application, dialog, tmp_path, qtbot):
     dialog.classes.setText("scratch, dent")
-    with qtbot.waitSignal(application.services.session.classes_changed, timeout=30_000):
+    with qtbot.waitSignal(application.services.session.classes.changed, timeout=30_000):
         added(dialog, toy_network(tmp_path / "net.onnx", classes=2), qtbot)
     assert [info.name for info in application.services.session.project.classes] == ["scratch", "pit", "dent"]
 

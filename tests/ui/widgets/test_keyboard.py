@@ -5,15 +5,7 @@ from __future__ import annotations
 import pytest
 from PySide6.QtCore import QEvent, QPoint, QPointF, Qt
 from PySide6.QtTest import QTest
-from PySide6.QtWidgets import (
-    QAbstractSlider,
-    QApplication,
-    QComboBox,
-    QDialog,
-    QLineEdit,
-    QPushButton,
-    QScrollBar,
-)
+from PySide6.QtWidgets import QAbstractSlider, QApplication, QComboBox, QDialog, QLineEdit, QPushButton, QScrollBar
 
 from workbench.ui.actions.shortcut_changes import ShortcutsDialog
 from workbench.ui.widgets.keyboard import EDITORS
@@ -104,7 +96,7 @@ def state(driver) -> tuple:
         opened,
         notes,
         driver.canvas.tool,
-        session.class_id,
+        session.editor.class_id,
         session.editor.keep_other,
         session.can_redo(),
     )

@@ -15,8 +15,7 @@ from typing import Any
 from starlette.datastructures import Headers
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from workbench.cli.serving.http_server import MAX_HEADER
-from workbench.cli.serving.responses import Counters, HttpError, error_response
+from workbench.cli.serving.responses import MAX_HEADER, Counters, HttpError, error_response
 from workbench.cli.sinks.sink_base import ERROR, NG, OK
 from workbench.inference.batch.results_log import is_result_name
 

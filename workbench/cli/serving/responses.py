@@ -8,6 +8,7 @@ from __future__ import annotations
 import base64
 import functools
 import json
+import threading
 from bisect import bisect_left
 from collections.abc import Collection, MutableSequence
 from dataclasses import dataclass
@@ -18,7 +19,8 @@ import numpy as np
 from starlette.responses import JSONResponse
 
 from workbench.cli.sinks.result_outputs import SINK_NAMES
-from workbench.cli.sinks.sink_base import Counts
+from workbench.cli.sinks.sink_base import Counts, Record
+from workbench.core.evaluation.line_results import OUTCOMES, outcome
 from workbench.inference.io.image_io import encode_png
 from workbench.inference.model_settings import ModelSettings
 from workbench.inference.overlay_drawing import overlay
@@ -27,6 +29,7 @@ from workbench.inference.predictor import Prediction
 _STATUSES = (200, 400, 401, 403, 404, 405, 406, 408, 413, 415, 421, 422, 431, 499, 500, 503, 504)
 _SECONDS = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0, 60.0)
 _EDGES = (*map(str, _SECONDS), "+Inf")
+MAX_HEADER = 64 * 2**10  # bytes of a request
 MEDIA_TYPE = "text/plain; version=0.0.4; charset=utf-8"
 
 # Name of a metric -> (type, help, label, values of the label). Each value is a cell. Without a type it is not shown.
@@ -34,6 +37,14 @@ _METRICS: dict[str, tuple[str, str, str, tuple[str, ...]]] = {
     "workbench_requests_total": ("counter", "Answered requests by status.", "status", (*map(str, _STATUSES), "other")),
     "workbench_predict_seconds": ("histogram", "Duration of prediction requests.", "le", _EDGES),
     "workbench_predict_seconds_sum": ("", "", "", ("",)),
+    "workbench_results_total": (
+        "counter",
+        "Images by result, if a verdict is known to be OK.",
+        "result",
+        OUTCOMES,
+    ),
+    "workbench_unlike_total": ("counter", "Images unlike the training images.", "", ("",)),
+    "workbench_checked_total": ("counter", "Images compared with the training images.", "", ("",)),
     "workbench_queue_depth": ("gauge", "Images waiting for a free thread.", "", ("",)),
     "workbench_in_flight": ("gauge", "Requests received and not answered yet.", "", ("",)),
     "workbench_network_calls_total": ("counter", "Calls of the network.", "", ("",)),
@@ -56,6 +67,7 @@ class Counters:
     def __init__(self, cells: MutableSequence[float] | None = None, row: int = 0) -> None:
         self._cells: Any = [0.0] * WIDTH if cells is None else cells
         self._start = row * WIDTH
+        self._results = threading.Lock()
         self._before = list(self._cells[self._start : self._start + WIDTH])  # by a process that this one replaces
         self.set_load(0, 0)  # a process that replaces a dead one has no requests yet
 
@@ -66,6 +78,16 @@ class Counters:
         """Count the duration of a prediction request, from its arrival to the end of its answer."""
         self._add("workbench_predict_seconds", _EDGES[bisect_left(_SECONDS, seconds)])
         self._add("workbench_predict_seconds_sum", amount=seconds)
+
+    def count_result(self, record: Record) -> None:
+        """Count a result as the verb `drift` does, its outcome only if it has one. Called in any thread."""
+        checked = record.get("input")
+        with self._results:
+            if "result" in record:
+                self._add("workbench_results_total", outcome(record))
+            if checked:
+                self._add("workbench_checked_total")
+                self._add("workbench_unlike_total", amount=not checked["ok"])
 
     def set_load(self, depth: int, in_flight: int) -> None:
         self._set("workbench_queue_depth", "", depth)
@@ -90,7 +112,8 @@ class Counters:
         lines: list[str] = []
         for name, (kind, what, label, series) in _METRICS.items():
             shown = [one for one in series if label != "sink" or total["workbench_sink", one]]
-            if not kind or not shown:
+            unknown = name == "workbench_results_total" and not any(total[name, one] for one in shown)
+            if not kind or not shown or unknown:
                 continue
             lines += [f"# HELP {name} {what}", f"# TYPE {name} {kind}"]
             if kind == "histogram":

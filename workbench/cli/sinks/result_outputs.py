@@ -10,7 +10,16 @@ from pathlib import Path
 from typing import Any
 
 from workbench.cli.sinks import log_files, marker_files, modbus, mqtt, opcua, tcp_line, webhook
-from workbench.cli.sinks.sink_base import Counts, DeliveryQueue, Record, RecordMaker, Sink, Spool, image_key
+from workbench.cli.sinks.sink_base import (
+    Counts,
+    DeliveryQueue,
+    NoGoodVerdict,
+    Record,
+    RecordMaker,
+    Sink,
+    Spool,
+    image_key,
+)
 from workbench.cli.verb_runner import Console, WrongUse
 from workbench.core.plugins import plugins
 from workbench.core.text_patterns import counted
@@ -211,9 +220,35 @@ class ServeOutputs:
 
     def offer(self, result: Prediction | str, name: str | None) -> None:
         """Pass on a result, or the reason why there is none. name: of the image; None: the id of the record."""
-        entry = {"why": result} if isinstance(result, str) else result.to_json()
         key = uuid.uuid4().hex
-        self._group.offer(self._maker.make(entry, key=key, name=name or key))
+        self._group.offer(self._maker.make(_entry(result), key=key, name=name or key))
+
+
+def _entry(result: Prediction | str) -> Record:
+    """Return a result, or the reason why there is none, as `RecordMaker.make` takes it."""
+    return {"why": result} if isinstance(result, str) else result.to_json()
+
+
+def known_maker(settings: ModelSettings, good: str | None) -> RecordMaker | None:
+    """Return the maker of records, None if no verdict is known to mean OK."""
+    try:
+        return RecordMaker(settings, good)
+    except NoGoodVerdict:
+        return None
+
+
+def pass_on(
+    maker: RecordMaker | None,
+    count: Callable[[Record], None],
+    outputs: ServeOutputs | None,
+    result: Prediction | str,
+    name: str | None,
+) -> None:
+    """Count a result, or the reason why there is none, and pass it to the outputs."""
+    entry = _entry(result)
+    count(entry if maker is None else maker.make(entry, key="", name=""))
+    if outputs is not None:
+        outputs.offer(result, name)
 
 
 def _counts_to_json(counts: dict[str, Counts]) -> dict[str, dict[str, int]]:

@@ -13,6 +13,7 @@ import datetime
 import errno
 import hashlib
 import json
+import platform
 import sqlite3
 import threading
 import time
@@ -22,13 +23,12 @@ from dataclasses import dataclass
 from pathlib import Path, PurePath
 from typing import Any
 
+from workbench.core.evaluation.line_results import ERROR, NG, OK
 from workbench.core.problems import Problem
 from workbench.inference.io.file_access import UnfitPath
 from workbench.inference.model_settings import ModelSettings
-from workbench.inference.verdict_rule import unlike_text
+from workbench.inference.verdict_rule import good_verdict, unlike_text
 
-OK, NG, ERROR = "OK", "NG", "ERROR"
-_GOOD_NAMES = ("ok", "good")  # verdicts of a classification that count as OK, in lower case
 _FORMAT = 1
 
 Record = dict[str, Any]
@@ -85,14 +85,9 @@ class RecordMaker:
         self._settings = settings
         self._by_regions = settings.task == "segmentation" and settings.verdict_rule is None
         self._withholds = settings.input is not None and settings.input.withhold
-        self._good = good
-        if good is None and settings.verdict_rule is not None:
-            self._good = settings.verdict_rule.good
-        elif settings.task == "classification":
-            names = [name for name in settings.verdicts if name == good or (not good and name.lower() in _GOOD_NAMES)]
-            if not names:
-                raise NoGoodVerdict(verdicts=", ".join(settings.verdicts))
-            self._good = names[0]
+        self._good = good or good_verdict(settings.verdicts, settings.verdict_rule)
+        if settings.task == "classification" and self._good not in settings.verdicts:
+            raise NoGoodVerdict(verdicts=", ".join(settings.verdicts))
 
     def make(self, entry: Record, *, key: str, name: str) -> Record:
         """Return the record of an image.
@@ -105,6 +100,7 @@ class RecordMaker:
             "format": _FORMAT,
             "id": key,
             "time": now.replace("+00:00", "Z"),
+            "station": platform.node(),
             "name": name,
             "model": self._settings.name,
             "run": self._settings.run,

@@ -157,7 +157,7 @@ def _training_settings(settings: ModelSettings) -> TrainingSettings:
     """Return the content of recipe.json, in which only the preparation of the images has a meaning."""
     return TrainingSettings(
         model="unet",
-        channels=settings.channels,  # type: ignore[arg-type]  1 or 3
+        channels=settings.channels,  # ty: ignore[invalid-argument-type]  1 or 3
         mean=list(settings.mean),
         std=list(settings.std),
         scale=min(settings.scale, 4.0),

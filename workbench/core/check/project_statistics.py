@@ -17,13 +17,7 @@ from workbench.core.images.image_files import image_size
 from workbench.core.project import annotation, label_transaction
 from workbench.core.project.grouping import group, groups_by_name
 from workbench.core.project.project import DONT_CARE, NOT_LABELED, Grouping, Project
-from workbench.core.runs.dataset import (
-    Dataset,
-    LabelKind,
-    ReadLabels,
-    add_items,
-    collect,
-)
+from workbench.core.runs.dataset import Dataset, LabelKind, ReadLabels, add_items, collect
 from workbench.core.runs.held_out import SPLITS, split_by_part
 from workbench.inference.components import measure
 from workbench.inference.io.opencv import cv2

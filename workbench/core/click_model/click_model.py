@@ -126,7 +126,7 @@ def network_input(image: ImageArray, interface: ModelInterface, frame: ImageFram
     pixels = cv2.resize(window, (frame.width, frame.height), interpolation=method).astype(np.float32)
     pixels -= np.float32(levels.low)
     pixels *= np.float32(255 / (levels.high - levels.low))
-    pixels = np.clip(np.nan_to_num(pixels, copy=False), 0, 255)
+    pixels: np.ndarray = np.clip(np.nan_to_num(pixels, copy=False), 0, 255)
     if pixels.ndim == 2:
         pixels = np.repeat(pixels[:, :, None], 3, axis=2)
     if interface.fit == "pad" and (interface.fixed or interface.layout == "nchw"):

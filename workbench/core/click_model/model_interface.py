@@ -17,7 +17,7 @@ Recognized are the exports of
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -65,7 +65,7 @@ class OnnxNetwork(ChildNetwork):
             super().load(cancelled)
 
     def run(
-        self, feeds: Mapping[str, np.ndarray], outputs: list[str], cancelled: Callable[[], bool]
+        self, feeds: Mapping[str, np.ndarray], outputs: Sequence[str], cancelled: Callable[[], bool]
     ) -> list[np.ndarray]:
         with _refusals(self.path):
             return super().run(feeds, outputs, cancelled)

@@ -24,6 +24,8 @@ from workbench.core.evaluation.figures import Figure
 from workbench.core.messages import Message
 from workbench.core.resources import SOURCE_LANGUAGE
 
+_TICKS = tuple((place, f"{place:g}") for place in (0.0, 0.25, 0.5, 0.75, 1.0))
+
 
 @dataclass(frozen=True)
 class FigureCell:
@@ -135,7 +137,10 @@ class Series:
 
 @dataclass(frozen=True)
 class Chart:
-    """Chart with both axes from 0 to 1. mark: x of a vertical line, with its name. diagonal: line of y = x."""
+    """Chart with both axes from 0 to 1. mark: x of a vertical line, with its name. diagonal: line of y = x.
+
+    x_ticks, y_ticks: places on the axes and their texts.
+    """
 
     kind: ClassVar[str] = "chart"
     title: str
@@ -144,6 +149,8 @@ class Chart:
     series: Sequence[Series]
     mark: tuple[float, str] | None = None
     diagonal: bool = False
+    x_ticks: Sequence[tuple[float, str]] = _TICKS
+    y_ticks: Sequence[tuple[float, str]] = _TICKS
 
 
 @dataclass(frozen=True)
@@ -195,14 +202,13 @@ _DASHES = ("", "7 4", "2 3", "10 3 2 3")
 
 WIDTH, HEIGHT = 420, 270
 _LEFT, _TOP, _RIGHT, _BOTTOM = 50, 12, 12, 64  # margins; below are axis labels and legend
-_TICKS = (0.0, 0.25, 0.5, 0.75, 1.0)
 _CODE = re.compile("`([^`]+)`")
 PAGE, PRINT_PAGE = "document.html.j2", "print.html.j2"  # in resources/templates; the second one is for a PDF file
 
 
 def chart_svg(chart: Chart, translate: Callable[[str], str], colors: Mapping[str, str]) -> str:
     """Return an `svg` element of WIDTH x HEIGHT. translate: text in the language of the page."""
-    parts = [_grid(colors)]
+    parts = [_grid(chart, colors)]
     if chart.diagonal:
         parts.append(_path([(0, 0), (1, 1)], colors["muted"], "3 4", 1.0))
     if chart.mark is not None:
@@ -230,13 +236,15 @@ def _y(value: float) -> float:
     return HEIGHT - _BOTTOM - value * (HEIGHT - _TOP - _BOTTOM)
 
 
-def _grid(colors: Mapping[str, str]) -> str:
+def _grid(chart: Chart, colors: Mapping[str, str]) -> str:
     parts = []
-    for tick in _TICKS:
-        parts += [_path([(0, tick), (1, tick)], colors["line"], "", 1.0), _path([(tick, 0), (tick, 1)], colors["line"])]
-        parts.append(_text(f'x="{_LEFT - 6}" y="{_y(tick) + 4:.1f}" text-anchor="end"', f"{tick:g}", colors["muted"]))
+    for tick, text in chart.y_ticks:
+        parts.append(_path([(0, tick), (1, tick)], colors["line"]))
+        parts.append(_text(f'x="{_LEFT - 6}" y="{_y(tick) + 4:.1f}" text-anchor="end"', text, colors["muted"]))
+    for tick, text in chart.x_ticks:
+        parts.append(_path([(tick, 0), (tick, 1)], colors["line"]))
         place = f'x="{_x(tick):.1f}" y="{_y(0) + 15:.1f}" text-anchor="middle"'
-        parts.append(_text(place, f"{tick:g}", colors["muted"]))
+        parts.append(_text(place, text, colors["muted"]))
     return "".join(parts)
 
 
@@ -298,11 +306,15 @@ def render_template(
     environment = Environment(autoescape=True, undefined=StrictUndefined, keep_trailing_newline=True)
     translate = messages.translator(language)
     environment.filters.update(filters)
-    environment.filters["t"] = lambda text: messages.render(text, translate) if isinstance(text, Message) else text
-    environment.filters["svg"] = lambda chart: Markup(chart_svg(chart, environment.filters["t"], PAGE_COLORS))
+
+    def t(text: Message | str) -> str:
+        return messages.render(text, translate) if isinstance(text, Message) else text
+
+    environment.filters["t"] = t
+    environment.filters["svg"] = lambda chart: Markup(chart_svg(chart, t, PAGE_COLORS))
     environment.filters["svg_print"] = lambda chart: base64.b64encode(
-        chart_svg(chart, environment.filters["t"], PRINT_COLORS).encode()
+        chart_svg(chart, t, PRINT_COLORS).encode()
     ).decode()
-    environment.tests["numeric"] = lambda text: re.fullmatch(r"[–\d.,  %e+-]*", text) is not None
+    environment.tests["numeric"] = lambda value: re.fullmatch(r"[–\d.,  %e+-]*", value) is not None
     notes = {"warning": Message("card.warning"), "see_page": Message("card.see_page")}
     return environment.from_string(source).render(card=document, language=language, **notes)

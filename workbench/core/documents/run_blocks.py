@@ -203,11 +203,17 @@ def operating_point_blocks(settings: ModelSettings) -> list[Block]:
 
 
 def _areas(settings: ModelSettings) -> Iterator[Block]:
-    """Yield a sentence on each inspection area; nothing without one."""
+    """Yield sentences on each inspection area and its zones; nothing without one."""
     for area in settings.areas:
-        share = f"{area.share:.0%}"
+        count, share = len(area.inspected), f"{area.share:.0%}"
         where = Message("card.area_of_folder", name=area.folder) if area.folder else Message("card.area_of_images")
-        yield Paragraph(Message("card.inspection_area", where=where, n=len(area.polygons), share=share))
+        if count:
+            yield Paragraph(Message("card.inspection_area", where=where, n=count, share=share))
+        if (reference := area.reference) is not None:
+            most, angle = f"{reference.most_shift * max(area.width, area.height):.0f}", f"{reference.most_angle:g}"
+            yield Paragraph(Message("card.moving_area", n=most, angle=angle, name=UNSURE))
+        if area.zones:
+            yield Paragraph(Message("card.zones", where=where, names=join("list.comma", area.zones)))
 
 
 def _least_area(area: int, pixel: float) -> str:
@@ -328,8 +334,8 @@ def settings_blocks(run: Run, *, only: Collection[str] | None = None) -> list[Bl
         n, m = ending.result["steps"], f"{ending.result.get('seconds', 0) / 60:.1f}"
         done = ending.why == "done"
         texts.append(Message("card.steps", n=n, m=m) if done else Message("card.steps_stopped", n=n, m=m))
-    if isinstance(ending, Finished) and (fitted := ending.result.get("fitted")):
-        texts.append(recognize(fitted))
+    if isinstance(ending, Finished):
+        texts += [recognize(ending.result[name]) for name in ("rule", "fitted") if ending.result.get(name)]
     head = [Message("card.setting"), Message("card.value"), Message("card.reason")]
     summary = Paragraph(join("list.sentences", texts))
     return [summary, Table(head, rows)] if rows else [summary]

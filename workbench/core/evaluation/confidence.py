@@ -3,6 +3,10 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
+from functools import lru_cache
+
+import numpy as np
 
 Z = 1.959963984540054  # 97.5 % quantile of the normal distribution
 
@@ -71,6 +75,40 @@ def student_quantile(degrees: float) -> float:
     second = (5 * z**5 + 16 * z**3 + 3 * z) / 96
     third = (3 * z**7 + 19 * z**5 + 17 * z**3 - 15 * z) / 384
     return z + first / n + second / n**2 + third / n**3
+
+
+@lru_cache(maxsize=64)
+def student_tail(tail: float, degrees: int) -> float:
+    """Return the value that Student's t exceeds with the probability `tail`, at most 0.5: t = sqrt(degrees) tan(angle),
+    where the density of the angle is a power of its cosine.
+    """
+    angles = np.linspace(np.pi / 2, 0, 20001)
+    above = np.cumsum(np.cos(angles) ** (degrees - 1))
+    return math.sqrt(degrees) * math.tan(float(np.interp(2 * tail, above / above[-1], angles)))
+
+
+def beta_below(x: float, a: float, b: float) -> float:
+    """Return the regularized incomplete beta function I_x(a, b), 0 for b = 0 and about 1 for a below 0.5.
+
+    It is the probability of at least `a` among a + b - 1 trials of the share x.
+    """
+    if b <= 0 or a <= 0.5:
+        return float(a <= 0.5)
+    angles = np.linspace(1e-9, math.asin(math.sqrt(x)), 800)
+    constant = math.lgamma(a + b) - math.lgamma(a) - math.lgamma(b)
+    logs = (2 * a - 1) * np.log(np.sin(angles)) + (2 * b - 1) * np.log(np.cos(angles)) + constant
+    return min(1.0, float(2 * np.trapezoid(np.exp(logs), angles)))
+
+
+def falling_root(function: Callable[[float], float], most: float) -> float:
+    """Return where a falling function crosses 0 between 0 and `most`; the nearer end if it does not."""
+    low, high = 0.0, most
+    if function(low) <= 0 or function(high) > 0:
+        return low if function(low) <= 0 else most
+    for _ in range(30):
+        middle = (low + high) / 2
+        low, high = (middle, high) if function(middle) > 0 else (low, middle)
+    return (low + high) / 2
 
 
 def _gamma_quantile(shape: float, probability: float) -> float:

@@ -234,7 +234,9 @@ class InferencePass:
                 raise MaskBroken(path=str(path), why=Message("file.gone"))
             label = hashlib.sha256(read_regular(path)).hexdigest()[:16]
             truth = truth if self._class_ids is None else self._class_ids[truth]
-            result.predictions.append(collect_prediction(item.key, truth, patches, classes, item.group, label, took))
+            area = annotation.placed_area(self._project, item.key)
+            stored = collect_prediction(item.key, truth, patches, classes, item.group, label, took)
+            result.predictions.append(dataclasses.replace(stored, area=area))
             result.changed += label != item.mask_hash
 
         keys = {item.key: item for item in items}

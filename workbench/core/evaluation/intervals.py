@@ -10,10 +10,18 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass
+from statistics import NormalDist
 
 import numpy as np
 
-from workbench.core.evaluation.confidence import Z, garwood_interval, student_quantile
+from workbench.core.evaluation.confidence import (
+    Z,
+    beta_below,
+    falling_root,
+    garwood_interval,
+    student_quantile,
+    student_tail,
+)
 from workbench.core.messages import Message
 
 MIN_PARTS = 5  # with fewer parts, their spread is too little known
@@ -323,6 +331,34 @@ def _paired(first: np.ndarray, second: np.ndarray, statistic: Statistic) -> tupl
     return np.concatenate(
         [first, second], axis=-1
     ), lambda sums: statistic(sums[..., count:]) - statistic(sums[..., :count])
+
+
+def expected_share(before: np.ndarray, images: int, comparisons: int = 1) -> Interval | Message:
+    """Return the range in which the share of a period is expected by a reference, or the reason why there is none.
+
+    The periods of a reference differ by more than chance: their Pearson chi-square over its degrees of freedom is the
+    design effect, at least 1 (as in Laney's p' charts, 2002), increased as Student's distribution exceeds the normal
+    one. With as many times fewer events, the range is that of the conditional test of two Poisson rates (Przyborowski
+    and Wilenski 1940), of the rarer outcome. All `comparisons` ranges together contain their shares in 95 % of the
+    cases without a change (Bonferroni).
+
+    before: events and images of each period of the reference, shape (periods, 2). images: of the period.
+    """
+    before = np.asarray(before, np.float64)
+    before = before[before[:, 1] > 0]
+    degrees = len(before) - 1
+    if len(before) < MIN_PARTS:
+        return Message("drift.few_hours", n=len(before), m=MIN_PARTS)
+    hits, total = before.sum(axis=0)
+    share, effect, tail = hits / total, 1.0, 0.025 / comparisons
+    if 0 < share < 1:
+        spread = (before[:, 0] - share * before[:, 1]) ** 2 / (before[:, 1] * share * (1 - share))
+        effect = max(1.0, float(spread.sum()) / degrees)
+    effect *= (student_tail(tail, degrees) / NormalDist().inv_cdf(1 - tail)) ** 2
+    events, part = min(hits, total - hits) / effect, images / (images + total)
+    low = falling_root(lambda x: tail - 1 + beta_below(part, x + 1, events), images / effect) * effect / images
+    high = falling_root(lambda x: beta_below(part, x, events + 1) - tail, images / effect) * effect / images
+    return Interval(1 - high, 1 - low, "rate") if hits > total - hits else Interval(low, high, "rate")
 
 
 # --- one new part ---------------------------------------------------------------------------------

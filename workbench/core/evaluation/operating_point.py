@@ -7,6 +7,7 @@ point and rule were chosen. The origin of an export's point names the splits tha
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 import time
 from collections.abc import Sequence
@@ -17,11 +18,11 @@ from typing import Any, Literal
 from workbench.core.evaluation.verdict_rules import RuleChoice
 from workbench.core.json_files import load_object
 from workbench.core.messages import Message
-from workbench.core.problems import CannotWrite, RunBroken, RunUnusable
+from workbench.core.problems import CannotWrite, RunBroken, RunUnusable, ZoneInUse
 from workbench.core.project.storage import write_json
 from workbench.core.runs.dataset import Dataset
 from workbench.core.runs.launch import is_training
-from workbench.core.runs.run import Run
+from workbench.core.runs.run import Run, chosen_run, default_run
 from workbench.inference.io.file_access import remove_file
 from workbench.inference.model_settings import MODEL_FILE, ModelSettings, SettingsError, load_settings, save_settings
 from workbench.inference.verdict_rule import VerdictRule
@@ -103,12 +104,17 @@ def read(run: Run) -> StoredOperatingPoint:
 def store(run: Run, point: OperatingPoint, *, chosen_on: Sequence[str], rule: ChosenRule | None = None) -> None:
     """Use `point` and `rule` from now on. chosen_on: splits on which the point was chosen.
 
-    Raises RunUnusable while the run is being trained, since only the training may change its model then; RunBroken,
-    CannotWrite.
+    Raises RunUnusable while the run is being trained, since only the training may change its model then; ZoneInUse,
+    RunBroken, CannotWrite.
     """
     if is_training(run.root):
         raise RunUnusable(name=run.name, why=Message("text.still_training"))
     settings, trained = settings_of(run), read(run).trained
+    try:
+        used = None if rule is None else rule.rule
+        changed_settings = dataclasses.replace(point.on(settings), verdict_rule=used)
+    except SettingsError as error:  # of a zone that was removed meanwhile
+        raise ZoneInUse(run=run.name, why=str(error).rstrip(".")) from error
     document: dict[str, Any] = {
         "format": 1,
         "trained": dataclasses.asdict(trained),
@@ -117,16 +123,39 @@ def store(run: Run, point: OperatingPoint, *, chosen_on: Sequence[str], rule: Ch
         "when": time.strftime("%Y-%m-%dT%H:%M:%S"),
     }
     if rule is not None:
-        rule_document = {"rule": rule.rule.to_json(), "choice": rule.choice.to_json()}
-        document["verdict_rule"] = {**rule_document, "chosen_on": list(rule.chosen_on)}
+        document["verdict_rule"] = _rule_document(rule)
     # Save the previous point before the change, so that nothing is lost if the second write fails.
     changed = point != trained or rule is not None
     if changed:
         write_json(run.root / FILE, document, root=run.project_root)
-    used = None if rule is None else rule.rule
-    _write(dataclasses.replace(point.on(settings), verdict_rule=used), run.best / MODEL_FILE)
+    _write(changed_settings, run.best / MODEL_FILE)
     if not changed:
         remove_file(run.root / FILE, missing_ok=True)
+
+
+def earlier_rule(run: Run) -> tuple[str, ChosenRule] | None:
+    """Return the rule that the model of a training should have, with the name of the run that has it, or None.
+
+    It is the one that was used with this run before the training was resumed, else that of the run in use until now.
+    Raises RunBroken.
+    """
+    with contextlib.suppress(FileNotFoundError, RunBroken, KeyError, TypeError, ValueError):
+        recorded = load_object(run.root / FILE, RunBroken)["verdict_rule"]
+        found = _rule({"verdict_rule": recorded}, VerdictRule.from_json(recorded["rule"]))
+        return None if found is None else (run.name, found)
+    root = run.project_root
+    earlier = chosen_run(root, "unet") or default_run(root, "unet", but=run.name)
+    rule = None if earlier is None or earlier.name == run.name else read(earlier).rule
+    return None if earlier is None or rule is None else (earlier.name, rule)
+
+
+def record_rule(run: Run, rule: ChosenRule) -> None:
+    """Record the choice of the rule that the training gives its model. Raises CannotWrite."""
+    write_json(run.root / FILE, {"format": 1, "verdict_rule": _rule_document(rule)}, root=run.project_root)
+
+
+def _rule_document(rule: ChosenRule) -> dict[str, Any]:
+    return {"rule": rule.rule.to_json(), "choice": rule.choice.to_json(), "chosen_on": list(rule.chosen_on)}
 
 
 def restore(run: Run) -> None:

@@ -138,8 +138,10 @@ class OperatingPointSweep:
         indices = range(len(self._classes)) if number is None else [number]
         areas = [_nearest(AREAS, point.min_area[index]) for index in indices]
         selected = slice(None) if number is None else self._ids == self._classes[number]
-        covered = sum(self._covered[index][:, area][:, selected] for index, area in zip(indices, areas))
         none = np.zeros(len(THRESHOLDS), int)
+        covered = sum(
+            (self._covered[index][:, area][:, selected] for index, area in zip(indices, areas)), none[:, None]
+        )
         regions = sum((self._regions[index][:, area] for index, area in zip(indices, areas)), none)
         false = sum((self._false[index][:, area] for index, area in zip(indices, areas)), none)
         needed = self._needed[selected]

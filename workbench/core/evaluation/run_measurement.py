@@ -10,12 +10,7 @@ from workbench.core.evaluation import figure_texts, operating_point, verdict_rul
 from workbench.core.evaluation.confidence import MIN_OBSERVATIONS
 from workbench.core.evaluation.figures import Figure, Figures
 from workbench.core.evaluation.operating_point import ChosenRule, OperatingPoint
-from workbench.core.evaluation.split_evaluation import (
-    EvaluationOptions,
-    MaskEvaluation,
-    SplitEvaluation,
-    evaluate_run,
-)
+from workbench.core.evaluation.split_evaluation import EvaluationOptions, MaskEvaluation, SplitEvaluation, evaluate_run
 from workbench.core.evaluation.verdict_rules import RuleChoice, RuleEvaluation
 from workbench.core.messages import Message
 from workbench.core.problems import BadSettings
@@ -94,7 +89,7 @@ def choose_rule(
             for limit in ([value] if isinstance(value, Mapping) else value)
         ]
         each = tuple(RegionLimit((ids | {ANY_NAME: ANY_CLASS})[name], **limit) for name, limit in listed)
-        choice = RuleChoice(by, value, each, *names)  # pyright: ignore[reportArgumentType]
+        choice = RuleChoice(by, value, each, *names)  # ty: ignore[invalid-argument-type]
     except (ValueError, KeyError, TypeError) as error:
         raise BadSettings(key="rule", value=by, why=str(error)) from error
     rule = verdict_rules.choose_rule(choice, images)

@@ -15,7 +15,7 @@ import numpy as np
 from workbench.core.geometry.drawing import Rect
 from workbench.core.project.project import MAX_CLASS_ID
 from workbench.inference.components import measure
-from workbench.inference.inspection_area import depth_of
+from workbench.inference.inspection_area import AreaMaps, InspectionArea, area_of
 from workbench.inference.io.opencv import cv2
 from workbench.inference.model_settings import ModelSettings
 from workbench.inference.region_table import RegionTable
@@ -232,9 +232,9 @@ class StoredPrediction:
     """Label and network output of one image.
 
     labeled_pixels: class id, or ANY, -> number; labeled_edges: of these, those at an edge. edges: of the labels in each
-    patch, as of `find_edges`. truths: label of each patch, uint8 (h, w). numbers: for each patch, int32 (h, w) with the
-    1-based index into `defects`, 0 elsewhere. label: hash of the label file. milliseconds: duration of the prediction;
-    None if it was read from the cache.
+    patch, as of `find_edges`. area: inspection area, where the part is; None: that of the settings. truths: label of
+    each patch, uint8 (h, w). numbers: for each patch, int32 (h, w) with the 1-based index into `defects`, 0 elsewhere.
+    label: hash of the label file. milliseconds: duration of the prediction; None if it was read from the cache.
     """
 
     key: str
@@ -250,6 +250,7 @@ class StoredPrediction:
     milliseconds: float | None = None
     labeled_edges: Mapping[int, int] = field(default_factory=dict)
     edges: tuple[np.ndarray, ...] = ()
+    area: InspectionArea | None = None
 
     @property
     def part(self) -> str:
@@ -356,7 +357,7 @@ def _verdict_table(
     place = {
         "offset": (patch.left, patch.top),
         "shape": shape,
-        "depth": depth_of(settings.areas, prediction.key, shape),
+        "maps": AreaMaps.of(prediction.area or area_of(settings.areas, prediction.key), shape),
     }
     measured = {id: measure(mask, id, patch.highest, exponent=exponent, inside=inside, with_runs=True) for id in ids}
     return RegionTable.of(measured, border_exponent=settings.border_exponent, **place)

@@ -90,7 +90,8 @@ class RuleChoice:
     def from_json(cls, content: Any) -> RuleChoice:
         """Return a request from decoded JSON. Raises ValueError."""
         try:
-            return cls(**{**content, "limits": tuple(map(RegionLimit.from_json, content["limits"]))})
+            read: dict[str, Any] = {**content, "limits": tuple(map(RegionLimit.from_json, content["limits"]))}
+            return cls(**read)
         except (TypeError, KeyError) as error:
             raise ValueError(f"it is no choice of a rule: {error}") from None
 

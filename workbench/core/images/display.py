@@ -212,7 +212,8 @@ class ToneMapper:
 
 
 def _blend(part: np.ndarray, left: np.ndarray, right: np.ndarray, weight: np.ndarray) -> np.ndarray:
-    result, right_values = cv2.LUT(part, left), cv2.LUT(part, right)
+    result: np.ndarray = cv2.LUT(part, left)
+    right_values: np.ndarray = cv2.LUT(part, right)
     right_values -= result
     right_values *= weight
     result += right_values

@@ -43,7 +43,7 @@ _CONVERTERS: tuple[tuple[str, str], ...] = (
     (".svg .pdf .eps .ai", "Inkscape"),
     (".raw .bin .img", "ImageJ (File > Import > Raw)"),
 )
-_PROGRAMS = {suffix: program for suffixes, program in _CONVERTERS for suffix in suffixes.split()}
+_PROGRAMS: dict[str, str] = {suffix: program for suffixes, program in _CONVERTERS for suffix in suffixes.split()}
 
 
 def count_unused(names: Iterable[str]) -> Counter[str]:

@@ -14,6 +14,7 @@ import sqlite3
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -179,7 +180,8 @@ class CachedPrediction:
     def from_text(cls, text: str) -> CachedPrediction:
         """Decode a text of `to_text`. Raises ValueError, KeyError or TypeError for any other text."""
         raw = parse_json(text)
-        regions = tuple(RegionCertainty(**{**entry, "rect": Rect(**entry["rect"])}) for entry in raw["seen"])
+        entries: list[dict[str, Any]] = [{**entry, "rect": Rect(**entry["rect"])} for entry in raw["seen"]]
+        regions = tuple(RegionCertainty(**entry) for entry in entries)
         issues = tuple(issue_from_json({**entry, "bits": base64.b64decode(entry["bits"])}) for entry in raw["slips"])
         return cls(regions, issues, int(raw["labelled"]), raw["probabilities"])
 
@@ -413,6 +415,7 @@ def scan_prediction(
             np.ascontiguousarray(image[part.slices]),
             name=name,
             crop=(part.x, part.y, image.shape[1], image.shape[0]),
+            whole=image,
             cancelled=cancelled,
             keep_probabilities=True,
         )

@@ -209,9 +209,9 @@ def issue_to_json(issue: LabelIssue) -> dict[str, Any]:
 def issue_from_json(content: Mapping[str, Any]) -> LabelIssue:
     """Return the issue of `issue_to_json`. Raises KeyError or TypeError for other content."""
     names = {key: name for name, key in _JSON_KEYS.items()}
-    return LabelIssue(
-        **{**{names.get(key, key): value for key, value in content.items()}, "rect": Rect(**content["rect"])}
-    )
+    fields = {names.get(key, key): value for key, value in content.items()}
+    fields["rect"] = Rect(**content["rect"])
+    return LabelIssue(**fields)
 
 
 def pack_bits(inside: np.ndarray) -> bytes:

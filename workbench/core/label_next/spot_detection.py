@@ -88,7 +88,7 @@ def cell_features(image: ImageArray) -> CellFeatures:
     factor = min(1.0, (MAX_PIXELS / (height * width)) ** 0.5)
     small = _reduced(image, max(1, round(width * factor)), max(1, round(height * factor)))
     gray, colors = _channels(small)
-    responses = [response for sigma in _SIGMAS for response in _gray_responses(gray, sigma)]
+    responses: list[np.ndarray | None] = [response for sigma in _SIGMAS for response in _gray_responses(gray, sigma)]
     for sigma in _SIGMAS:
         responses += [_difference(color, sigma) if color is not None else None for color in colors]
     rows, columns = (max(1, side // CELL) for side in gray.shape)
@@ -131,7 +131,7 @@ def _channels(small: np.ndarray) -> tuple[np.ndarray, tuple[np.ndarray | None, n
     spread = max(float(gray.std()), *(float(color.std()) for color in colors))
     return _standardized(gray, spread), tuple(
         _standardized(color, spread) if color.std() > _LEAST_COLOR * spread else None for color in colors
-    )  # pyright: ignore[reportReturnType]
+    )  # ty: ignore[invalid-explicit-return]
 
 
 def _standardized(values: np.ndarray, spread: float) -> np.ndarray:

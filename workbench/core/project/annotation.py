@@ -12,8 +12,10 @@ import io
 import json
 import os
 import time
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from functools import lru_cache
 from pathlib import Path
 from typing import Any, Literal
 
@@ -22,16 +24,18 @@ from pydantic import ConfigDict
 
 from workbench.core import problems
 from workbench.core.geometry.drawing import blank
+from workbench.core.images.image_files import read
 from workbench.core.messages import Message
 from workbench.core.project import label_transaction, storage
 from workbench.core.project.label_transaction import Kind, KnownFiles
 from workbench.core.project.project import BACKGROUND, DONT_CARE, MAX_CLASS_ID, NOT_LABELED, ClassInfo, Project
 from workbench.core.project.sources import walk
 from workbench.core.stored_model import StoredModel
-from workbench.inference.inspection_area import area_of
+from workbench.inference.inspection_area import InspectionArea, area_of
 from workbench.inference.io import file_access, image_io
 from workbench.inference.io.file_access import open_regular, read_regular
 from workbench.inference.io.opencv import cv2
+from workbench.inference.part_position import Placement
 
 Status = Literal["new", "started", "done"]
 Split = Literal["train", "val", "test"]
@@ -150,11 +154,11 @@ def load_note(project: Project, key: str, saves: label_transaction.SaveRecords |
         note = Note.model_validate_json(data.removeprefix(codecs.BOM_UTF8))  # written by an editor
         stored_format, invalid = note.format, None
     except ValueError as error:  # JSON errors, encoding errors and pydantic's ValidationError
-        stored_format, invalid = _format_of(data), error
+        note, stored_format, invalid = None, _format_of(data), error
     if stored_format > NOTE_FORMAT:
         why = Message("file.newer_format", found=stored_format)
         raise problems.NoteTooNew(path=str(path), why=why, found=stored_format, known=NOTE_FORMAT) from invalid
-    if invalid is not None:
+    if note is None:
         raise problems.NoteBroken(path=str(path), why=str(invalid).splitlines()[0]) from invalid
     return note
 
@@ -220,17 +224,50 @@ def load_mask(
 def load_truth(
     project: Project, key: str, size: tuple[int, int] | None = None, *, data: bytes | None = None
 ) -> np.ndarray | None:
-    """Return the mask for training and evaluation: as `load_mask`, and ignored outside of the inspection area."""
+    """Return the mask for training and evaluation: as `load_mask`, and ignored outside of the inspection area.
+
+    Raises PartNotFound and ImageBroken besides, if the area moves with the part.
+    """
     mask = load_mask(project, key, size, data=data)
     return None if mask is None else ignore_outside(project, key, mask)
 
 
 def ignore_outside(project: Project, key: str, mask: np.ndarray) -> np.ndarray:
-    """Set the pixels of a mask, uint8 (H, W), outside of the inspection area to DONT_CARE, in place, and return it."""
-    area = area_of(project.file.inspection_areas, key)
+    """Set the pixels of a mask, uint8 (H, W), outside of the inspection area to DONT_CARE, in place, and return it.
+
+    Raises as `load_truth`.
+    """
+    area = placed_area(project, key)
     if area is not None:
         mask[~area.inside(mask.shape)] = DONT_CARE
     return mask
+
+
+def placed_area(project: Project, key: str, areas: Sequence[InspectionArea] | None = None) -> InspectionArea | None:
+    """Return the inspection area of an image, where the part is in it. Raises PartNotFound, ImageBroken.
+
+    areas: None for those of the project.
+    """
+    area = area_of(project.file.inspection_areas if areas is None else areas, key)
+    if area is None or area.reference is None:
+        return area
+    path = project.image_path(key)
+    try:
+        stamp = path.stat()
+    except OSError as error:
+        raise problems.ImageBroken(path=str(path), why=file_access.reason(error)) from error
+    placement = _placement(path, stamp.st_mtime_ns, stamp.st_size, area)
+    if placement.why:
+        raise problems.PartNotFound(path=str(path), why=placement.why)
+    return area.moved(placement)
+
+
+@lru_cache(20_000)
+def _placement(path: Path, time_ns: int, size: int, area: InspectionArea) -> Placement:
+    """Return the placement in an image file, which is read again after a change."""
+    placement = area.find(read(path))
+    assert placement is not None
+    return placement
 
 
 def check_ids(mask: np.ndarray, path: Path, classes: list[ClassInfo]) -> None:

@@ -18,9 +18,7 @@ from workbench.core.messages import Message
 from workbench.core.problems import BadClass, MaskBroken, MaskHeld, NoteBroken, OriginalKept
 from workbench.core.project import annotation
 from workbench.core.project.file_transaction import (
-    FilePass,
     FileTransaction,
-    Progress,
     State,
     Stopped,
     TransactionPlan,
@@ -181,64 +179,16 @@ class ClassMerge(FileTransaction[ClassMergePlan, str]):
         return path
 
 
-# --- functions for a plan -------------------------------------------------------------------------
+# --- in a project ---------------------------------------------------------------------------------
 
 
-def folder_of(project: Project) -> Path:
-    """Return the folder of the newest class change; that of the next one if there is none."""
-    found = _newest(project)
-    name = new_name(project) if found is None else found.plan.name
-    return project.root.joinpath(*ClassMerge.parent, name)
-
-
-def load_plan(project: Project) -> ClassMergePlan | None:
+def newest_merge(project: Project) -> ClassMerge | None:
     """Return the class change that is interrupted, or else the newest change if it is one. Raises ProjectBroken."""
-    found = _newest(project)
-    return None if found is None else found.plan
-
-
-def _newest(project: Project) -> ClassMerge | None:
-    latest = None
-    for change in changes(project):
-        unfinished = change.plan.state in ("doing", "undoing")
-        if isinstance(change, ClassMerge) and (unfinished or (latest is None and change.plan.state == "done")):
+    begun = (change for change in changes(project) if change.plan.state not in ("preparing", "undone"))
+    for number, change in enumerate(begun):
+        if isinstance(change, ClassMerge) and (number == 0 or change.plan.state != "done"):
             return change
-        latest = latest or (change if change.plan.state == "done" else None)
     return None
-
-
-def write_plan(project: Project, plan: ClassMergePlan) -> None:
-    """Write a plan, in a new folder if it has none."""
-    plan.name = plan.name or new_name(project)
-    ClassMerge(project, plan).write(plan.state)
-
-
-def begin(project: Project, removed: list[int], into: int) -> ClassMergePlan:
-    """Write a new plan. Raises BadClass and errors of writing."""
-    merge = ClassMerge.prepare(project, removed, into)
-    merge.begin()
-    return merge.plan
-
-
-def apply_plan(project: Project, plan: ClassMergePlan, progress: Progress, stopped: Stopped) -> FilePass:
-    """Rewrite every mask that contains a removed class."""
-    return ClassMerge(project, plan).do(progress, stopped)
-
-
-def finalize(project: Project, plan: ClassMergePlan) -> None:
-    """Remove the classes from project.json after all masks are rewritten."""
-    ClassMerge(project, plan).finish()
-
-
-def begin_undo(project: Project, plan: ClassMergePlan) -> ClassMergePlan:
-    """Restore the removed classes before their masks are restored."""
-    ClassMerge(project, plan).begin_undo()
-    return plan
-
-
-def undo(project: Project, plan: ClassMergePlan, progress: Progress, stopped: Stopped) -> FilePass:
-    """Restore the originals. Pixels painted after the change are kept."""
-    return ClassMerge(project, plan).undo(progress, stopped)
 
 
 def rewritten(mask: np.ndarray, plan: ClassMergePlan, background: int) -> np.ndarray:

@@ -80,6 +80,7 @@ class FileTransaction(ABC, Generic[Plan, Part]):
     plan_type: ClassVar[type[TransactionPlan]]
     what: ClassVar[str]  # id of the message that names the change where it cannot be written
     parent: ClassVar[tuple[str, ...]] = ("journal", "changes")
+    resumes: ClassVar[bool] = False  # `recover` finishes an interrupted change
     kinds: ClassVar[dict[str, type[FileTransaction]]] = {}
 
     def __init_subclass__(cls) -> None:
@@ -296,6 +297,38 @@ def _load(project: Project, folder: Path) -> FileTransaction | None:
 def last_change(project: Project) -> FileTransaction | None:
     """Return the newest change that can be undone. Raises ProjectBroken."""
     return next((change for change in changes(project) if change.plan.state == "done"), None)
+
+
+def recover(project: Project, progress: Progress = lambda done, total: None) -> FileTransaction | None:
+    """Finish an interrupted import or undo, and delete a change that was not begun or is undone.
+
+    Returns the newest change that can be undone. Raises ProjectBroken and errors of writing.
+    """
+    for change in changes(project):
+        state = change.plan.state
+        if state in ("preparing", "undone"):
+            change.delete()
+        elif state == "done":
+            break
+        elif change.resumes and state == "doing":
+            change.execute(progress)
+        elif change.resumes:
+            change.revert(progress)
+            change.delete()
+    return last_change(project)
+
+
+def undo_last(project: Project, progress: Progress) -> tuple[FileTransaction, FilePass] | None:
+    """Undo the newest change, also an interrupted one. It cannot be repeated then. Return None if there is none."""
+    change = next(changes(project), None)
+    if change is None or change.plan.state != "undoing":  # an interrupted undo is finished, and no other one begun
+        recover(project)
+        change = next(changes(project), None)
+    if change is None:
+        return None
+    result = change.revert(progress)
+    change.delete()
+    return change, result
 
 
 def prune(project: Project) -> int:

@@ -9,7 +9,7 @@ import threading
 import time
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import Protocol
+from typing import NoReturn, Protocol
 
 import numpy as np
 
@@ -115,7 +115,7 @@ class NamePattern:
             return None
         return "|".join(part or "" for part in match.groups()) or match.group(0)
 
-    def _refuse(self, key: str) -> None:
+    def _refuse(self, key: str) -> NoReturn:
         self._refused = Message("grouping.slow", key=key)
         raise BadGrouping(pattern=self.pattern, why=self._refused) from None
 

@@ -6,6 +6,7 @@ import time
 import zlib
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
+from typing import Any
 
 import numpy as np
 
@@ -178,7 +179,7 @@ class StepRecording:
         """Return the patch of the actual changes; None if there are none."""
         areas: list[list[int]] = []
         mixed: tuple[list[bytes], list[bytes]] = ([], [])
-        last = [0] * 6
+        last: list[Any] = [0] * 6
         full_height, full_width = self.mask.shape
         for row in sorted(self._before):
             tiles, y = self._before[row], row * TILE

@@ -396,6 +396,6 @@ def _score(value: object) -> float | None:
 
 def _numbers(text: str) -> Numbers:
     try:
-        return tuple(map(tuple, json.loads(text))) if text else ()
+        return tuple((first, second) for first, second in json.loads(text)) if text else ()
     except (ValueError, TypeError, RecursionError):
         raise sqlite3.DatabaseError(Message("index.row")) from None

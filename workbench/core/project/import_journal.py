@@ -28,9 +28,8 @@ from workbench.core.project.file_transaction import (
     Stopped,
     TransactionPlan,
     Unchanged,
-    changes,
-    last_change,
     new_name,
+    recover,
 )
 from workbench.core.project.project import DONT_CARE, NOT_LABELED, ClassInfo, Project, ProjectFile
 from workbench.core.project.sources import Source
@@ -81,7 +80,7 @@ class ImportJournal(FileTransaction[ImportRecord, ImportedImage]):
     Nothing outside of its folder is written before `begin`, except copies in `journal/kept`.
     """
 
-    kind, plan_type, what = "import", ImportRecord, "what.import"
+    kind, plan_type, what, resumes = "import", ImportRecord, "what.import", True
 
     def __init__(self, project: Project, plan: ImportRecord | None = None) -> None:
         super().__init__(project, plan or ImportRecord(name=new_name(project)))
@@ -317,38 +316,6 @@ class ImportJournal(FileTransaction[ImportRecord, ImportedImage]):
         """Return True if an imported image without an imported label has a label now."""
         kinds = [kind for kind in ("mask", "note") if kind not in image.files]
         return any(self.target(file_path(kind, image.key)).exists() for kind in kinds)
-
-
-def recover(project: Project, progress: Progress = lambda done, total: None) -> FileTransaction | None:
-    """Finish an interrupted import or undo, and delete one that was not begun or is undone.
-
-    Returns the newest change that can be undone. Raises ProjectBroken and errors of writing.
-    """
-    for change in changes(project):
-        state = change.plan.state
-        if state in ("preparing", "undone"):
-            change.delete()
-        elif isinstance(change, ImportJournal) and state == "doing":
-            change.execute(progress)
-        elif isinstance(change, ImportJournal) and state == "undoing":
-            change.revert(progress)
-            change.delete()
-        if state == "done":
-            break
-    return last_change(project)
-
-
-def undo_last(project: Project, progress: Progress) -> tuple[FileTransaction, FilePass] | None:
-    """Undo the newest change, also an interrupted one. It cannot be repeated then. Return None if there is none."""
-    change = next(changes(project), None)
-    if change is None or change.plan.state != "undoing":  # an interrupted undo is finished, and no other one begun
-        recover(project)
-        change = next(changes(project), None)
-    if change is None:
-        return None
-    result = change.revert(progress)
-    change.delete()
-    return change, result
 
 
 def _verdicts_in_use(project: Project, verdicts: Sequence[str]) -> set[str]:

@@ -153,7 +153,7 @@ class _Collector:
 
 def _example(image: Path | None, mask: Path) -> tuple[np.ndarray | None, np.ndarray]:
     """Return reduced pictures of an image and of a mask, whose values are stretched to be visible."""
-    return (None if image is None else _small(image)), cv2.normalize(_small(mask), None, 0, 255, cv2.NORM_MINMAX)  # type: ignore[call-overload]
+    return (None if image is None else _small(image)), cv2.normalize(_small(mask), None, 0, 255, cv2.NORM_MINMAX)  # ty: ignore[no-matching-overload]
 
 
 def _small(path: Path) -> np.ndarray:

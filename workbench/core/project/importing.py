@@ -20,8 +20,8 @@ from workbench.core import problems
 from workbench.core.geometry.selection.box_cut import box_region
 from workbench.core.images.image_files import image_size, read_displayed, thumbnail
 from workbench.core.messages import Message, join
-from workbench.core.project import annotation, import_journal
-from workbench.core.project.file_transaction import dropped_text
+from workbench.core.project import annotation
+from workbench.core.project.file_transaction import dropped_text, recover
 from workbench.core.project.formats.base import FAULTS, ImportedEntry, ImportedLabel, UnreadableLabel, reason
 from workbench.core.project.import_account import ImportAccount, ImportReport, ImportRequest, UnreadLabels
 from workbench.core.project.import_images import (
@@ -125,7 +125,9 @@ class LabelReading:
         report, batch = self.report, self.batch
         for refusal in batch.refused:
             self._account.refuse(refusal)
-        steps = [partial(self._read_entries, image, entries, consume) for image, entries in self._entries_by_image()]
+        steps: list[partial] = [
+            partial(self._read_entries, image, entries, consume) for image, entries in self._entries_by_image()
+        ]
         steps += [partial(self._add_image, path, key, consume) for path, key in batch.unlabeled]
         for done, step in enumerate(steps, 1):
             if stopped():
@@ -386,10 +388,10 @@ def import_labels(
     first. Raises FolderMissing, UnknownFormat, NothingToImport, CannotWrite, ProjectReadOnly.
     """
     if request is None:
-        request = ImportRequest(**({"conflicts": "replace"} if overwrite else {}), **choices)
+        request = ImportRequest(conflicts="replace", **choices) if overwrite else ImportRequest(**choices)
     project.need_write(Message("what.import"))
     remove_leftovers(project.root)
-    import_journal.recover(project)
+    recover(project)
     with open_labels(project, path) as files:
         report, journal = prepare_import(project, files, request, progress=progress)
     if journal is not None:

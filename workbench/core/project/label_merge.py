@@ -7,7 +7,7 @@ journal of imports, as one step that can be undone.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal
@@ -21,10 +21,11 @@ from workbench.core.problems import (
     NameTooLong,
     NoteBroken,
     NoteTooNew,
+    Problem,
 )
-from workbench.core.project import annotation, import_journal
+from workbench.core.project import annotation
 from workbench.core.project.annotation import ProjectLabel, continues, labeled_keys, united_history
-from workbench.core.project.file_transaction import dropped_text
+from workbench.core.project.file_transaction import dropped_text, recover
 from workbench.core.project.grouping import FileTable
 from workbench.core.project.import_account import Ledger, Tally
 from workbench.core.project.import_journal import ImportJournal
@@ -58,6 +59,11 @@ class MergeReport:
     undoable: bool = field(default=False, compare=False)  # the merge is in the journal of imports
     dropped: str = ""  # message about older changes that can no longer be undone
 
+    def leave_out(self, found: Sequence[Problem]) -> None:
+        """Take back labels whose files could not be written, because another program has one of them open."""
+        self.skipped += [(problem.fields["path"], str(problem)) for problem in found]
+        self.taken -= len(found)
+
 
 def merge_project(
     project: Project,
@@ -71,24 +77,39 @@ def merge_project(
     """Merge the labels and images of `other`, which is only read. Nothing is merged after `stopped` returned True.
 
     keep: label that wins a conflict; the other one is copied to `journal/kept`. dry_run: report only, change nothing.
-    Undo is that of imports, see `import_journal`. Raises CannotWrite, ProjectReadOnly and BadClass.
+    Undo is that of imports. Raises CannotWrite, ProjectReadOnly and BadClass.
     """
     if dry_run:
         return _Merge(project, other, keep, None).run(progress, stopped)
     project.need_write(Message("what.merge"))
-    import_journal.recover(project)
+    recover(project)
+    report, journal = prepare_merge(project, other, keep=keep, progress=progress, stopped=stopped)
+    if journal is not None:
+        report.leave_out(journal.execute().problems)
+        report.dropped = dropped_text(journal.dropped)
+    return report
+
+
+def prepare_merge(
+    project: Project,
+    other: Project,
+    *,
+    keep: Keep,
+    progress: Callable[[int, int], None],
+    stopped: Callable[[], bool],
+) -> tuple[MergeReport, ImportJournal | None]:
+    """Compare the projects and prepare the files of the merge in the journal; the project itself does not change.
+
+    The journal is None if nothing is to be written.
+    """
+    project.need_write(Message("what.merge"))
     with ImportJournal(project) as journal:
         merge = _Merge(project, other, keep, journal)
         report, record = merge.run(progress, stopped), journal.plan
         record.label_format, record.path, record.labeled = "project", str(other.root), report.taken
         record.verdicts = list(report.added_verdicts)
         report.undoable = journal.close(usable=report.complete)
-    if report.undoable:
-        problems_met = journal.execute().problems
-        report.skipped += [(problem.fields["path"], str(problem)) for problem in problems_met]
-        report.taken -= len(problems_met)
-        report.dropped = dropped_text(journal.dropped)
-    return report
+    return report, journal if report.undoable else None
 
 
 class _Merge:

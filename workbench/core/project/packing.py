@@ -22,7 +22,7 @@ from workbench.inference.io.file_access import discard_tree, make_folder, open_f
 
 Progress = Callable[[int, int], None]
 Stopped = Callable[[], bool]
-_SETTINGS = ("display.json", "training.json")
+_SETTINGS = ("display.json", "training.json", "inbox.json")
 _LABELS = ("masks", "notes", "proposals")
 _COMPRESSED = frozenset(".png .jpg .jpeg .webp .gz .zip .safetensors .onnx .pdiparams".split())
 _BLOCK = 1 << 20  # bytes

@@ -17,9 +17,10 @@ from pathlib import Path, PurePosixPath
 from workbench.core import problems
 from workbench.core.messages import Message
 from workbench.core.problems import FolderMissing, NotInProject, SourceMismatch
-from workbench.core.project import label_transaction, model_areas
+from workbench.core.project import label_transaction
 from workbench.core.project.project_folder import FolderKind, ProjectFolder, ProjectIdentity, ProjectLock
 from workbench.core.project.project_json import (
+    AREAS_RECORD,
     BACKGROUND,
     DONT_CARE,
     MAX_CLASS_ID,
@@ -32,6 +33,7 @@ from workbench.core.project.project_json import (
     ProjectJson,
     matching_class,
     read_project_file,
+    recover_areas,
 )
 from workbench.core.project.source_trust import need_trust, note_created, project_places, trust, trust_copy
 from workbench.core.project.sources import (
@@ -150,8 +152,8 @@ class Project:
             except problems.Problem:
                 project.close()
                 raise
-            if (root / model_areas.RECORD) in label_transaction.recover(root):
-                model_areas.recover(root, project.file.inspection_areas)
+            if (root / AREAS_RECORD) in label_transaction.recover(root):
+                recover_areas(root, project.file.inspection_areas)
         return project
 
     @classmethod

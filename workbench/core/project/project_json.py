@@ -5,10 +5,11 @@ Content of project.json: name, classes, verdicts, sources and grouping of a proj
 
 from __future__ import annotations
 
+import contextlib
 import json
 import unicodedata
-from collections.abc import Callable
-from dataclasses import dataclass, field
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Literal
 
@@ -24,13 +25,16 @@ from workbench.core.problems import (
     ProjectBroken,
     ProjectChangedElsewhere,
     RemovedElsewhere,
+    RunBroken,
 )
+from workbench.core.project.label_transaction import FOLDER, SUFFIX
 from workbench.core.project.sources import Source
-from workbench.core.project.storage import backup_conflict, file_stamp, write_json
+from workbench.core.project.storage import backup_conflict, file_stamp, write_bytes, write_json
 from workbench.core.stored_model import StoredModel
 from workbench.inference.inspection_area import InspectionArea
-from workbench.inference.io.file_access import read_regular
+from workbench.inference.io.file_access import read_regular, remove_file
 from workbench.inference.io.json_io import JsonError, read_json
+from workbench.inference.model_settings import MODEL_FILE, SettingsError, load_settings, save_settings
 
 FORMAT = 1
 BACKGROUND, DONT_CARE, NOT_LABELED = 0, 254, 255
@@ -408,3 +412,36 @@ class ProjectJson:
         merged.classes = [current[info.id] if current.get(info.id) == info else info for info in merged.classes]
         for name in fields:
             setattr(self._file, name, getattr(merged, name))
+
+
+# --- inspection areas of the models ---------------------------------------------------------------
+
+# A record beside those of unfinished saves tells that models may still have the former areas. Opening the project for
+# writing brings them up to date.
+AREAS_RECORD = f"{FOLDER}/inspection areas{SUFFIX}"
+
+
+def announce_areas(root: Path) -> None:
+    """Record that the areas of project.json change next. Raises CannotWrite."""
+    write_bytes(root / AREAS_RECORD, b"{}", root=root)
+
+
+def follow_areas(root: Path, areas: Sequence[InspectionArea]) -> None:
+    """Give the models of the project at `root` its areas, and remove the record. Raises RunBroken, CannotWrite."""
+    for path in sorted((root / "runs").glob(f"*/best/{MODEL_FILE}")):
+        try:
+            settings = load_settings(path)
+            if settings.areas != tuple(areas):
+                save_settings(replace(settings, areas=tuple(areas)), path)
+        except SettingsError as error:
+            raise RunBroken(path=str(path), why=str(error)) from error
+        except OSError as error:
+            raise CannotWrite.of(path, error) from error
+    with contextlib.suppress(OSError):  # it has no effect any more
+        remove_file(root / AREAS_RECORD, missing_ok=True)
+
+
+def recover_areas(root: Path, areas: Sequence[InspectionArea]) -> None:
+    """Finish an interrupted change; models that cannot be written are tried again at the next opening."""
+    with contextlib.suppress(Problem):
+        follow_areas(root, areas)

@@ -448,7 +448,9 @@ def defect_thickness(project: Project, items: list[Item]) -> float | None:
             mask = load_truth(project, item.key)
         except problems.Problem:
             continue
-        for id in ids_in(mask) if mask is not None else ():
+        if mask is None:
+            continue
+        for id in ids_in(mask):
             if not 0 < id <= MAX_CLASS_ID:
                 continue
             inside = (mask == id).astype(np.uint8)

@@ -106,7 +106,8 @@ def plan_good(project: Project, dataset: Dataset, request: TrainingSettings) -> 
         given = key in request.model_fields_set
         values[key] = getattr(request, key) if given else value
         reasons[key] = Message("plan.manual") if given else why
-    return TrainingSettings(**{**request.model_dump(), **values, "reasons": reasons})
+    settings: dict[str, Any] = {**request.model_dump(), **values, "reasons": reasons}
+    return TrainingSettings(**settings)
 
 
 def check_text(check: Mapping[str, Any]) -> Message:

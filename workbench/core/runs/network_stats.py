@@ -53,9 +53,10 @@ def prune_settings(requested: TrainingSettings, earlier: TrainingSettings | None
         reasons[key] = Message("plan.as_initial_run")
     values["rate"] = earlier.rate / 2
     reasons["rate"] = Message("plan.half_rate")
-    chosen = {key: getattr(requested, key) for key in requested.model_fields_set}
+    chosen: dict[str, Any] = {key: getattr(requested, key) for key in requested.model_fields_set}
     reasons = {key: reason for key, reason in reasons.items() if key not in chosen}
-    return TrainingSettings(**{**values, **chosen, "reasons": {**reasons, **requested.reasons}})
+    chosen["reasons"] = {**reasons, **requested.reasons}
+    return TrainingSettings(**{**values, **chosen})
 
 
 def _refusal(requested: TrainingSettings, earlier: TrainingSettings | None) -> str:

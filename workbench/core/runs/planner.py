@@ -237,7 +237,8 @@ class _Draft:
 
     @property
     def settings(self) -> TrainingSettings:
-        return TrainingSettings(**{**self.request.model_dump(), **self._values, "reasons": self._reasons})
+        settings: dict[str, Any] = {**self.request.model_dump(), **self._values, "reasons": self._reasons}
+        return TrainingSettings(**settings)
 
 
 def _plan_from_images(sample: ImageStatistics, draft: _Draft) -> None:

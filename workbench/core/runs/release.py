@@ -6,6 +6,7 @@ SHA256SUMS. So the newest SHA256SUMS covers all of them.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +14,8 @@ from workbench import __version__
 from workbench.core.json_files import load_object
 from workbench.core.messages import Message
 from workbench.core.problems import Problem, ReleaseBroken
+from workbench.core.project.project import Project
+from workbench.core.runs.held_out import Item
 from workbench.inference.batch.export_package import SUMS_FILE, file_sum
 from workbench.inference.io.file_access import read_regular
 from workbench.inference.model_settings import MODEL_FILE, ModelSettings, settings_hash
@@ -37,13 +40,32 @@ def exported_run(project_root: Path) -> str | None:
         return None
 
 
-def release_record(
-    project_root: Path, run_folder: Path, settings: ModelSettings, parity: dict[str, Any], figures: dict[str, Any]
-) -> dict[str, Any]:
-    """Return the record of an export that is being written. parity, figures: JSON objects.
+def image_sums(project: Project, items: Sequence[Item]) -> dict[str, str | None]:
+    """Return the SHA-256 of the file of each image, None for one that cannot be read."""
+    found: dict[str, str | None] = {}
+    for item in items:
+        try:
+            found[item.key] = file_sum(project.image_path(item.key))
+        except (Problem, OSError):
+            found[item.key] = None
+    return found
 
-    `run_files` are the checksums of what the run was made with: the list of its images with the checksums of their
-    labels, its training settings and its planned settings. Raises OSError.
+
+def release_record(
+    project_root: Path,
+    run_folder: Path,
+    settings: ModelSettings,
+    *,
+    parity: dict[str, Any],
+    figures: dict[str, Any],
+    images: dict[str, str | None],
+    environment: dict[str, str],
+) -> dict[str, Any]:
+    """Return the record of an export that is being written.
+
+    parity, figures: JSON objects; the figures are those of the export at its operating point. images: see `image_sums`.
+    environment: versions. `run_files` are the checksums of what the run was made with: the list of its images with the
+    checksums of their labels, its training settings and its planned settings. Raises OSError.
     """
     before, predecessor = latest_export(project_root), None
     if before is not None:
@@ -54,6 +76,8 @@ def release_record(
         "version": __version__,
         "settings": settings_hash(settings),
         "run_files": {path.name: file_sum(path) for path in sorted(run_folder.glob("[!.]*.json"))},
+        "images": images,
+        "environment": environment,
         "parity": parity,
         "figures": figures,
         "predecessor": predecessor,

@@ -454,12 +454,12 @@ def chosen_run(project_root: Path, model: str | None = None) -> Run | None:
     return next((run for run in runs if model is None or _model(run) == model), None)
 
 
-def default_run(project_root: Path, model: str | None = None) -> Run | None:
+def default_run(project_root: Path, model: str | None = None, *, but: str = "") -> Run | None:
     """Return the run to predict, evaluate and export with, see `choose_default`; None if no run is usable.
 
-    model: only runs of this kind of model.
+    model: only runs of this kind of model. but: name of a run that is left out.
     """
-    candidates = (_Candidate.of(run) for run in reversed(list_runs(project_root)))
+    candidates = (_Candidate.of(run) for run in reversed(list_runs(project_root)) if run.name != but)
     chosen = choose_default(candidate for candidate in candidates if model in (None, candidate.model))
     return None if chosen is None else chosen.run
 

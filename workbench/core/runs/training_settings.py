@@ -139,7 +139,7 @@ def concerns(model: str) -> list[str]:
 def request(model: str, **choices: Any) -> TrainingSettings:
     """Return training settings from the user's choices. Raises BadSettings with the setting and the reason."""
     try:
-        return TrainingSettings(model=model, **choices)  # type: ignore[arg-type]
+        return TrainingSettings(model=model, **choices)  # ty: ignore[invalid-argument-type]
     except ValidationError as error:
         first = error.errors()[0]
         key = str(first["loc"][0]) if first["loc"] else "recipe"

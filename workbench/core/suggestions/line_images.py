@@ -19,6 +19,7 @@ from workbench.core.messages import Message
 from workbench.core.problems import CannotWrite, InboxBroken, InboxUnknown, Problem
 from workbench.core.project import annotation
 from workbench.core.project.project import Project
+from workbench.core.project.storage import write_json
 from workbench.core.suggestions.suggestion_files import save_stored
 from workbench.core.suggestions.suggestions import class_table, suggest_regions
 from workbench.inference.io.file_access import read_regular
@@ -27,7 +28,7 @@ from workbench.inference.regions import Region
 
 MASK_SUFFIX, RECORD_SUFFIX = ".mask.png", ".json"
 KEPT = ("NG", "unsure", "unlike", "sample")  # reasons to keep an image
-FOLDER = "inbox"  # of the project's images
+FOLDER, TAKEN_FILE = "inbox", "inbox.json"  # of the project's images; marks of those taken, in the project
 
 
 @dataclass(frozen=True)
@@ -80,9 +81,13 @@ def read_kept(folder: Path) -> tuple[list[LineImage], list[tuple[str, str]]]:
 
 
 def known_marks(project: Project) -> set[str]:
-    """Return the marks of the images that the project has taken."""
+    """Return the marks of the images that the project has taken, also of those removed since. Raises InboxBroken."""
     stems = (Path(key).stem for key in project.images() if key.startswith(f"{FOLDER}/"))
-    return {stem.rpartition("-")[2] for stem in stems}
+    try:
+        taken = load_object(project.root / TAKEN_FILE, InboxBroken).get("taken")
+    except FileNotFoundError:
+        taken = []
+    return {stem.rpartition("-")[2] for stem in stems} | set(taken if isinstance(taken, list) else [])
 
 
 def take(
@@ -93,10 +98,10 @@ def take(
     progress: Callable[[int, int], None] = lambda done, total: None,
     cancelled: Callable[[], bool] = lambda: False,
 ) -> Taken:
-    """Copy images into the project, each once, with their predictions.
+    """Copy images into the project, each once, also if it was removed from it, with their predictions.
 
     accept: the prediction becomes the label, and a known verdict that of the image; otherwise its regions become
-    suggestions. Raises CannotWrite, ProjectReadOnly.
+    suggestions. Raises CannotWrite, InboxBroken, ProjectReadOnly.
     """
     taken, known = Taken(), known_marks(project)
     runs = {path.name for path in (project.root / "runs").glob("*")}
@@ -114,6 +119,9 @@ def take(
             raise
         except (Problem, ReadError, OSError, ValueError, TypeError) as error:
             taken.skipped.append((image.path.name, Message.of(error)))
+    if taken.keys:  # those of a take that is ended before this are known by their images
+        project.need_write(Message("what.inbox"))
+        write_json(project.root / TAKEN_FILE, {"format": 1, "taken": sorted(known)})
     return taken
 
 
@@ -127,7 +135,8 @@ def _take(project: Project, image: LineImage, *, accept: bool, own: bool) -> str
         prediction = decode_image(read_regular(image.mask_path))
         if prediction.shape != (height, width) or prediction.dtype != np.uint8:
             raise InboxBroken(path=str(image.mask_path), why=Message("inbox.no_record"))
-    regions = [Region(**{**each, "centroid": tuple(each["centroid"])}) for each in image.record["regions"]]
+    listed: list[dict[str, Any]] = [{**each, "centroid": tuple(each["centroid"])} for each in image.record["regions"]]
+    regions = [Region(**each) for each in listed]
     table = class_table(project.classes, regions, own=own)
     verdict = image.record["verdict"]
     if accept:  # what the project does not know would become background, or an image that is done without a verdict

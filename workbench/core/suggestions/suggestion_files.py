@@ -36,7 +36,7 @@ from workbench.core.suggestions.suggestions import (
     suggestion_of_region,
 )
 from workbench.inference.batch.results_log import model_fingerprint
-from workbench.inference.inspection_area import InspectionArea, area_of
+from workbench.inference.inspection_area import InspectionArea, placed_area
 from workbench.inference.io.image_io import ReadError
 from workbench.inference.io.opencv import cv2
 from workbench.inference.model_settings import ClassSettings, ModelSettings
@@ -59,8 +59,10 @@ class Labeler:
             raise UnknownModel(path=name)
         self._label: Callable[[np.ndarray], Mapping[str, np.ndarray]] = found
         own = tuple(ClassSettings(info.id, info.name, info.color) for info in classes)
-        limits = {"thresholds": (0.5,) * len(own), "min_area": (0,) * len(own)}
-        self.settings = ModelSettings(task="segmentation", name=name, classes=own, areas=tuple(areas), **limits)
+        thresholds, sizes = (0.5,) * len(own), (0,) * len(own)
+        self.settings = ModelSettings(
+            task="segmentation", name=name, classes=own, areas=tuple(areas), thresholds=thresholds, min_area=sizes
+        )
 
     def predict(
         self, image: np.ndarray, *, name: str = "", cancelled: Callable[[], bool] = lambda: False
@@ -74,11 +76,12 @@ class Labeler:
                     mask[np.asarray(inside, bool)] = ids[label]
         except Exception as error:  # of a program of somebody else
             raise ImageBroken(path=self.settings.name, why=f"{type(error).__name__}: {error}") from error
-        if (area := area_of(self.settings.areas, name)) is not None:
+        area, placement = placed_area(self.settings.areas, name, image)
+        if area is not None:
             mask[~area.inside(mask.shape)] = 0
         scores = np.where(mask > 0, np.uint8(255), np.uint8(0))
         regions, left_out = most_certain_regions(mask, scores, self.settings, _MOST)
-        return Prediction(mask, scores, regions, None, None, 0.0, left_out=left_out)
+        return Prediction(mask, scores, regions, None, None, 0.0, left_out=left_out, placement=placement)
 
 
 # --- suggestions in files -------------------------------------------------------------------------

@@ -24,12 +24,13 @@ import numpy as np
 from ..engines import EngineError
 from ..engines.registry import KINDS
 from ..input_guard import is_withheld
-from ..inspection_area import depth_of
+from ..inspection_area import AreaMaps, area_of
 from ..io import file_access
 from ..io.file_access import open_file, read_regular, write_atomic
 from ..io.image_io import ReadError, decode_image, read_image, write_png
 from ..io.json_io import JsonError, read_json
 from ..model_settings import MODEL_FILE, UNSURE, ModelSettings, load_settings, settings_hash
+from ..part_position import is_lost
 from ..predictor import Prediction, Predictor, apply_thresholds
 from ..regions import image_verdict, measure_classes, select_regions, verdict_table
 
@@ -252,10 +253,12 @@ def _mask_differences(
     if not counts or known != expected["regions"]:
         problems.append("the regions differ.")
     if "verdict_reason" in expected:  # older exports give no verdict for a segmentation
-        depth = depth_of(settings.areas, "", expected_mask.shape)
-        verdict = image_verdict(verdict_table(expected_mask, scores, measured, settings, depth), settings)
+        area = area_of(settings.areas, "")
+        moved = area if area is None or result.placement is None else area.moved(result.placement)
+        maps = AreaMaps.of(moved, expected_mask.shape)
+        verdict = image_verdict(verdict_table(expected_mask, scores, measured, settings, maps), settings)
         name, reason = (None, None) if verdict is None else (verdict.name, verdict.reason)
-        if is_withheld(settings.input, result.input):
+        if is_withheld(settings.input, result.input) or is_lost(result.placement):
             name, reason = UNSURE, None
         if (name, reason) != (expected["verdict"], expected["verdict_reason"]):
             problems.append(f"the verdict is {name}, not {expected['verdict']}, or has another reason.")

@@ -128,17 +128,17 @@ def exit_on_broken_pipe(function: Callable[[], int], *, as_json: bool = False) -
     return 1 if broken else status
 
 
-def _flush(stream: object) -> bool:
+def _flush(stream: Any) -> bool:
     """Flush `stream`. If that fails, redirect it to the null device and return False."""
     try:
         if stream is not None:
-            stream.flush()  # type: ignore[attr-defined]
+            stream.flush()
     except ValueError:  # closed in this process
         return True
     except OSError:
         try:
             null = os.open(os.devnull, os.O_WRONLY)
-            os.dup2(null, stream.fileno())  # type: ignore[attr-defined]
+            os.dup2(null, stream.fileno())
             os.close(null)
         except (OSError, ValueError):
             pass  # not a file

@@ -23,17 +23,13 @@ import numpy as np
 
 from ..engines import EngineError
 from ..io import file_access
-from ..io.file_access import (
-    open_file,
-    replacing,
-    sweep,
-)
+from ..io.file_access import open_file, replacing, sweep
 from ..io.image_io import ReadError, read_image, write_png
 from ..model_settings import ModelSettings
 from ..overlay_drawing import overlay, overlay_bands
 from ..predictor import Prediction, PredictionCancelled, Predictor
 from ..text_safety import SUFFIX, csv_metadata, csv_rows, csv_table
-from ..verdict_rule import GOOD, ResultsSummary, reason_text, unlike_text
+from ..verdict_rule import GOOD, ResultsSummary, good_verdict, reason_text, unlike_text
 from .input_paths import InputSource, OutputNames, SkippedInput, output_names
 from .results_log import ResultsLog, file_state, is_result
 from .stay_awake import stay_awake
@@ -94,7 +90,8 @@ class ResultTable:
 
 def result_tables(settings: ModelSettings) -> list[ResultTable]:
     """Return the tables for a model: regions of a segmentation, verdicts of a classification or by a rule."""
-    checked = () if settings.input is None else ("input",)
+    moves = any(area.reference is not None for area in settings.areas)
+    checked = ("input",) if settings.input is not None or moves else ()
     if settings.task == "classification":
         names = settings.verdicts
         columns = ("picture", "verdict", *names, *checked)
@@ -227,7 +224,8 @@ class ResultsFolder:
         self._skipped = [{"path": Path(entry.path).as_posix(), "why": entry.why} for entry in skipped]
         self._overlays, self._live = overlays, live
         self._on_entry = on_entry
-        head = {**self.header, "fingerprint": fingerprint}
+        good = good_verdict(predictor.settings.verdicts, predictor.settings.verdict_rule)
+        head = {**self.header, "fingerprint": fingerprint, "good": good}
         self._log = ResultsLog(out, head, resume=resume, is_result=partial(is_result, settings=predictor.settings))
         self._names = OutputNames()
         self._awake = contextlib.ExitStack()

@@ -7,6 +7,7 @@ interrupted run can be continued.
 from __future__ import annotations
 
 import contextlib
+import datetime
 import hashlib
 import json
 import os
@@ -18,11 +19,7 @@ from typing import Any
 
 from ..io.file_access import open_file, read_regular, sync
 from ..io.json_io import JsonError, parse_json, read_lines
-from ..model_settings import (
-    MODEL_FILE,
-    ModelSettings,
-    load_settings,
-)
+from ..model_settings import MODEL_FILE, ModelSettings, load_settings
 from .export_package import network_files
 
 RESULTS_LOG_FILE = "results.jsonl"
@@ -108,7 +105,8 @@ class ResultsLog:
 
     def add(self, path: str, state: tuple[int, int], name: str, entry: dict[str, Any]) -> None:
         """Append a processed or skipped image and sync to disk. path: absolute path of the image."""
-        self._append({**entry, "at": path, "file": list(state), "name": name})
+        now = datetime.datetime.now(datetime.timezone.utc).isoformat(timespec="milliseconds")
+        self._append({**entry, "at": path, "file": list(state), "name": name, "time": now})
         self.done[path] = ProcessedImage(state, name)
 
     def entries(self) -> Iterator[dict[str, Any]]:
@@ -116,7 +114,7 @@ class ResultsLog:
         last = {content["at"]: start for start, content in self._lines() if "at" in content}
         for start, content in self._lines():
             if last.get(content.get("at")) == start:
-                yield {key: value for key, value in content.items() if key not in ("at", "file", "name")}
+                yield {key: value for key, value in content.items() if key not in ("at", "file", "name", "time")}
 
     def _resume(self, head: dict[str, Any]) -> None:
         end = os.fstat(self._file.fileno()).st_size

@@ -70,9 +70,9 @@ class RunList(QObject):
         self._last_used: tuple[Path | None, bool] = (None, False)  # model in use, whether it was chosen
         self.listed.connect(self._report_in_use)
         session.project_opened.connect(self.refresh)
-        session.images_listed.connect(self.refresh)
+        session.image_list.listed.connect(self.refresh)
         session.project_closed.connect(self._forget)
-        session.classes_changed.connect(self._project_changed)
+        session.classes.changed.connect(self._project_changed)
         training.started.connect(self._shown_changed)
         training.ended.connect(self.refresh)
         if session.project is not None:

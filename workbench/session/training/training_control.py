@@ -145,7 +145,7 @@ class TrainingControl(QObject):
         self._previews.arrived.connect(self.preview_arrived)
         session.project_opened.connect(self._attach_to_live_run)
         session.project_closed.connect(self.close)
-        session.image_opened.connect(self.watch)
+        session.current.opened.connect(self.watch)
         session.label_saved.connect(self._label_saved)
         call_at_end(self.close)
 

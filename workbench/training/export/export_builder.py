@@ -25,19 +25,13 @@ from workbench.core.project.storage import check_links, holding_part, write_json
 from workbench.core.resources import SOURCE_LANGUAGE
 from workbench.core.runs.events import Finished, Progress, Trouble
 from workbench.core.runs.export_options import LAYOUTS, LINE_FORMAT, ExportOptions, engines_of
-from workbench.core.runs.release import RELEASE_FILE, release_record
+from workbench.core.runs.release import RELEASE_FILE, image_sums, release_record
 from workbench.core.runs.run import Run
 from workbench.inference.batch.export_package import self_test, write_checks, write_package
 from workbench.inference.engines import Engine, EngineError, load_engine
 from workbench.inference.engines.registry import KINDS
 from workbench.inference.io.file_access import discard_tree, make_folder, replace_path
-from workbench.inference.model_settings import (
-    MODEL_FILE,
-    ModelSettings,
-    SettingsError,
-    load_settings,
-    save_settings,
-)
+from workbench.inference.model_settings import MODEL_FILE, ModelSettings, SettingsError, load_settings, save_settings
 from workbench.inference.predictor import Predictor
 from workbench.training import device
 from workbench.training.export import export_images, latency, parity
@@ -319,7 +313,7 @@ class _Builder:
         self.stages.begin(Message("progress.model_card"))
         summaries = {name: found.summary() for name, found in self.parity.items()}
         try:
-            write_card(
+            measured_card = write_card(
                 self.folder,
                 self.run,
                 self.project,
@@ -329,9 +323,15 @@ class _Builder:
                 point=self.point,
                 tick=self.stages.share,
             )
-            settings, ending = load_settings(self.folder / MODEL_FILE), self.run.ending()
-            figures = ending.result if isinstance(ending, Finished) else {}
-            record = release_record(self.run.project_root, self.run.root, settings, summaries, figures)
+            record = release_record(
+                self.run.project_root,
+                self.run.root,
+                load_settings(self.folder / MODEL_FILE),
+                parity=summaries,
+                figures=measured_card.figures,
+                images=image_sums(self.project, self.dataset.current),
+                environment=environment(),
+            )
             write_json(self.folder / RELEASE_FILE, record)
             write_checks(self.folder)
         except (SettingsError, EngineError) as error:

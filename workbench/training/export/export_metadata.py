@@ -11,7 +11,8 @@ Values are text. Those of classes and verdicts are lists with one line per entry
     verdict_rule            of a segmentation: region, mass, or none. With a rule also:
     verdict_good, verdict_bad                    the two verdicts; an empty bad one: the name of the class
     verdict_limits          one line per limit: class id (0: any), number, outcome, and its conditions, such as
-                            "3 2 rework length_below=10 edge=40", in pixels, see `RegionLimit`
+                            "3 2 rework length_below=10 edge=40", in pixels, see `RegionLimit`; zone: its number
+    verdict_zones           one line per zone that a limit names, from number 0
     verdict_anomaly_score, anomaly_exponent      threshold in pixels, see `VerdictRule`; exponent of the probability
     verdict_unsure_score    anomaly score in pixels above which other images are "unsure"; empty: none is
     verdict_border_px, border_exponent           border of the image that does not count, see `ModelSettings`
@@ -26,7 +27,7 @@ from __future__ import annotations
 import dataclasses
 import importlib.metadata
 import platform
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime, timezone
 from pathlib import Path
 
@@ -95,7 +96,8 @@ def _verdict_rule(settings: ModelSettings) -> dict[str, str]:
         "verdict_rule": rule.kind,
         "verdict_good": rule.good,
         "verdict_bad": rule.bad,
-        "verdict_limits": _lines(map(_limit_line, rule.limits)),
+        "verdict_limits": _lines(_limit_line(limit, rule.zones) for limit in rule.limits),
+        "verdict_zones": _lines(rule.zones),
         "verdict_anomaly_score": f"{rule.mass:.9g}",
         "verdict_unsure_score": "" if rule.unsure is None else f"{rule.unsure:.9g}",
         "anomaly_exponent": f"{settings.anomaly_exponent:g}",
@@ -104,8 +106,9 @@ def _verdict_rule(settings: ModelSettings) -> dict[str, str]:
     }
 
 
-def _limit_line(limit: RegionLimit) -> str:
-    conditions = [f"{name}={value:.9g}" for name, value in limit.conditions.items()]
+def _limit_line(limit: RegionLimit, zones: Sequence[str]) -> str:
+    given = {name: zones.index(value) if name == "zone" else value for name, value in limit.conditions.items()}
+    conditions = [f"{name}={value:.9g}" for name, value in given.items()]
     return " ".join([str(limit.class_id), str(limit.most), limit.outcome, *conditions])
 
 

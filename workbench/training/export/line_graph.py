@@ -9,6 +9,7 @@ area of their class remain, because a graph has no connected components.
     class_areas     int32 (1, classes): pixels of each class in class_map
     probabilities   float32 (1, 1 + classes, H, W), background first; of a ResNet (1, verdicts)
     edge_distance   float32 (1, H, W), of a rule by the distance from the edge of an inspection area: see its `depth`
+    zones           uint8 (1, zones, H, W), of a rule by zones: 1 in each of them, as in the metadata `verdict_zones`
     verdict         int32 (1,), of a ResNet: index of the verdict, -1 if it is unsure
 """
 
@@ -38,9 +39,9 @@ from workbench.inference.tiles import (
 from workbench.training.onnx_graph import INPUT, OUTPUT, OnnxGraph
 
 _LEAST_SHARE = 1e-3  # of a source pixel that OpenCV considers
-IMAGE, CLASS_MAP, CLASS_AREAS, PROBABILITIES, EDGE_DISTANCE, VERDICT = (
+IMAGE, CLASS_MAP, CLASS_AREAS, PROBABILITIES, EDGE_DISTANCE, ZONES, VERDICT = (
     *("image", "class_map", "class_areas"),
-    *("probabilities", "edge_distance", "verdict"),
+    *("probabilities", "edge_distance", "zones", "verdict"),
 )
 UNSURE_INDEX = -1
 _TILES, _NETWORK = "input/tiles", "network/"
@@ -100,6 +101,8 @@ def _inside(settings: ModelSettings, shape: tuple[int, int]) -> np.ndarray | Non
     """Return the pixels that are inspected, bool (H, W), None for all. Raises LineModelRefused."""
     if any(area.folder for area in settings.areas):
         raise LineModelRefused(Message("line.areas_of_folders"))
+    if any(area.reference is not None for area in settings.areas):
+        raise LineModelRefused(Message("line.moving_area"))
     return settings.areas[0].inside(shape) if settings.areas else None
 
 
@@ -302,6 +305,11 @@ def _class_map(
     if settings.areas and settings.verdict_rule is not None and settings.verdict_rule.by_edge:
         graph.add("Identity", [graph.constant(settings.areas[0].depth(shape)[None])], EDGE_DISTANCE)
         outputs.append(helper.make_tensor_value_info(EDGE_DISTANCE, TensorProto.FLOAT, [1, *shape]))
+    zones = settings.verdict_rule.zones if settings.verdict_rule is not None else ()
+    if zones:
+        planes = np.stack([settings.areas[0].zone(name, shape) for name in zones]).astype(np.uint8)
+        graph.add("Identity", [graph.constant(planes[None])], ZONES)
+        outputs.append(helper.make_tensor_value_info(ZONES, TensorProto.UINT8, [1, len(zones), *shape]))
     return outputs
 
 

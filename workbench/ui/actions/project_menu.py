@@ -16,6 +16,7 @@ from workbench.ui.actions.command_table import (
     SEPARATOR,
     WRITABLE,
     Command,
+    CommandContext,
     Entry,
     MenuTable,
     RecentProjectsPlace,
@@ -132,6 +133,11 @@ class HelpMenu(MenuTable):
         ]
 
 
+def _moves(context: CommandContext) -> bool:
+    area = context.session.areas.of(context.session.key)
+    return area is not None and area.reference is not None
+
+
 def show_log_folder(project: ProjectCommands) -> None:
     """Show the folder of the log files. It is created if nothing was logged yet."""
     folder = log_folder()
@@ -192,6 +198,12 @@ class ProjectMenu(MenuTable):
                 tip=self.tr("Images that the line has kept for labeling: look at them and take them into the project"),
             ),
             Command(
+                "line_results",
+                self.tr("Results over time…"),
+                lambda c: c.reports.line_results(),
+                tip=self.tr("What a line has found by shift and hour, and what has moved; with a shift report"),
+            ),
+            Command(
                 "sources",
                 self.tr("Ima&ge folders…"),
                 lambda c: c.sources.show_sources(),
@@ -206,6 +218,18 @@ class ProjectMenu(MenuTable):
                 + IMAGE
                 + require(lambda c: c.session.areas.of(c.session.key), self.tr("This image has no inspection area")),
                 tip=self.tr("Inspect the images that have this area as a whole again"),
+            ),
+            Command(
+                "moving_area",
+                self.tr("Inspection area moves with the part"),
+                lambda c: c.session.areas.follow(c.session.key, not _moves(c)),
+                needs=WRITABLE
+                + IMAGE
+                + require(lambda c: c.session.areas.of(c.session.key), self.tr("This image has no inspection area")),
+                checked=_moves,
+                tip=self.tr(
+                    "Find the part of this image in each image, shifted and rotated, and move the area with it"
+                ),
             ),
             Command(
                 "reload",

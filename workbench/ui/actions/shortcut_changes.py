@@ -9,15 +9,7 @@ from dataclasses import dataclass
 
 from PySide6.QtCore import QKeyCombination, QObject, Qt, Signal
 from PySide6.QtGui import QKeySequence
-from PySide6.QtWidgets import (
-    QDialog,
-    QGridLayout,
-    QLabel,
-    QLineEdit,
-    QPushButton,
-    QScrollArea,
-    QWidget,
-)
+from PySide6.QtWidgets import QDialog, QGridLayout, QLabel, QLineEdit, QPushButton, QScrollArea, QWidget
 
 from workbench.session.preferences import Preferences
 from workbench.ui.actions.command_table import Submenu

@@ -85,10 +85,10 @@ class Canvas(QWidget):
         self.navigation.drag_started.connect(self.suggestions.cancel)
         self.navigation.pan_key_changed.connect(self._follow_pan_key)
         self.suggestions.held.connect(self._confirm_pan_key)
-        self._session.edit_finishing.connect(self.tasks.finish)
-        self._session.edit_finishing.connect(self._commit_pending)
-        self._session.mask_changed.connect(self._follow_mask)
-        self._session.current_class_changed.connect(self._follow_class)
+        self._session.editor.finishing.connect(self.tasks.finish)
+        self._session.editor.finishing.connect(self._commit_pending)
+        self._session.editor.mask_changed.connect(self._follow_mask)
+        self._session.classes.chosen.connect(self._follow_class)
         self.tasks.failed.connect(self._session.problem_met)
 
     def end(self) -> None:

@@ -6,16 +6,9 @@ import math
 from functools import partial
 
 import numpy as np
-from PySide6.QtCore import QEvent, QSignalBlocker, QSize, Qt, QTimer, Signal
-from PySide6.QtWidgets import (
-    QCheckBox,
-    QComboBox,
-    QDoubleSpinBox,
-    QLabel,
-    QSlider,
-    QToolButton,
-    QWidget,
-)
+from PySide6.QtCore import QEvent, QRegularExpression, QSignalBlocker, QSize, Qt, QTimer, Signal
+from PySide6.QtGui import QRegularExpressionValidator
+from PySide6.QtWidgets import QCheckBox, QComboBox, QDoubleSpinBox, QLabel, QSlider, QToolButton, QWidget
 
 from workbench.core.geometry.selection import Measures, measures
 from workbench.session.click_segmentation import ClickSegmentation
@@ -118,7 +111,7 @@ class OptionBar(QWidget):
         canvas.options.changed.connect(self.refresh)
         canvas.region_chosen.connect(self._show_region)
         canvas.measured.connect(self._show_measurement)
-        for signal in (session.note_changed, session.image_opened, session.project_closed):
+        for signal in (session.note_changed, session.current.opened, session.project_closed):
             signal.connect(self.refresh)
         self.refresh()
 
@@ -169,6 +162,7 @@ class OptionBar(QWidget):
             self.tr("Visible area only"),
             self.tr("Small defects of a large image: zoom in before the click"),
         )
+        self._make_zone()
         self._toggle(
             "folder_only",
             self.tr("Only this folder"),
@@ -229,6 +223,22 @@ class OptionBar(QWidget):
         self.line.activated.connect(lambda _: self._canvas.options.set_line(self.line.currentData()))
         self._put(name, self.line)
 
+    def _make_zone(self) -> None:
+        self.zone = QComboBox(editable=True, accessibleName=self.tr("Zone"), minimumContentsLength=14)
+        self.zone.setToolTip(
+            self.tr("Name of a zone that the polygon only marks, for the sentences of a verdict rule; empty: the area")
+        )
+        edit = self.zone.lineEdit()
+        edit.setPlaceholderText(self.tr("Inspected area"))
+        edit.setValidator(QRegularExpressionValidator(QRegularExpression("[^,:=]{0,40}"), self.zone))
+        self.zone.setInsertPolicy(QComboBox.InsertPolicy.NoInsert)
+        self.zone.activated.connect(self._set_zone)
+        edit.editingFinished.connect(self._set_zone)
+        label = QLabel(self.tr("Zone"))
+        label.setBuddy(self.zone)
+        self._put("zone", label, self.zone)
+        self._session.areas.changed.connect(self.refresh)
+
     # --- user input ------------------------------------------------------------------------------
 
     def _resize(self, size: float) -> None:
@@ -240,6 +250,9 @@ class OptionBar(QWidget):
         if auto:
             options.switch(auto, False)  # a manual value turns automatic mode off
         options.set(name, round(value, 1))
+
+    def _set_zone(self, *_: object) -> None:
+        self._canvas.options.set_zone(self.zone.currentText().strip())
 
     def _set_explicit(self, on: bool) -> None:
         self._session.editor.set_explicit_background(on)
@@ -261,8 +274,16 @@ class OptionBar(QWidget):
                 check.setChecked(self._explicit() if name == "explicit" else options.on(name))
         self.checks["explicit"].setEnabled(self._session.mask is not None and self._session.writable)
         self.line.setCurrentIndex(self.line.findData(options.line))
+        self._show_zone(options.zone)
         if not isinstance(tool, RegionTool) or tool.region is None:
             self._show_region(None)
+
+    def _show_zone(self, name: str) -> None:
+        zones = dict.fromkeys(zone for area in self._session.areas.areas for zone in area.zones)
+        with QSignalBlocker(self.zone):
+            self.zone.clear()
+            self.zone.addItems(["", *zones])
+            self.zone.setEditText(name)
 
     def _show_diameter(self, diameter: int) -> None:
         self._show_value("size", diameter)

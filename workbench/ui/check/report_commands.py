@@ -1,4 +1,4 @@
-"""Commands for the check, the statistics and the parts of the project."""
+"""Commands for the check, the statistics and the parts of the project, and the results of a line."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class ReportCommands(QObject):
         self._window, self._services, self._sources, self._style = window, services, sources, style
         self._images, self._canvas = images, canvas
         self._place: tuple[str, tuple[int, int]] | None = None  # to show once its image is open
-        services.session.image_opened.connect(self._show_place)
+        services.session.current.opened.connect(self._show_place)
 
     def check(self) -> None:
         """Show the check dialog, and start a check unless there is a result already."""
@@ -58,6 +58,13 @@ class ReportCommands(QObject):
         if (job.result is None or job.outdated) and not job.running:
             dialog.start()
         _raise(dialog)
+
+    def line_results(self) -> None:
+        """Show the results of a line over time."""
+        from workbench.ui.evaluation.drift_dialog import DriftDialog  # imported here as it imports pyqtgraph
+
+        dialog = self._window.findChild(DriftDialog)
+        _raise(dialog or DriftDialog(self._services.preferences, self._style, self._window))
 
     def part_rule(self) -> None:
         """Show how images of the same part are recognized."""

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
+from pathlib import Path
 from typing import Protocol
 
 from PySide6.QtCore import QSignalBlocker, Qt, Signal
@@ -33,6 +35,7 @@ from workbench.core.runs.release import exported_run
 from workbench.core.runs.run import Run
 from workbench.core.text_patterns import fill
 from workbench.session.project_jobs import ComparedEvaluations
+from workbench.session.tasks import TaskRunner, ignore_failure
 from workbench.ui.evaluation.defect_browser import outline_legend
 from workbench.ui.services import Services
 from workbench.ui.text import formatting
@@ -145,6 +148,7 @@ class ComparisonDialog(QDialog):
         self._job = services.evaluation_comparison
         self._compared: ComparedEvaluations | None = None
         self._exported: str | None = None  # run of the newest export
+        self._tasks = TaskRunner(1, self)
         self.setWindowTitle(self.tr("Compare runs"))
         resize_for_text(self, 900, 680)
         self.first, self.second = QComboBox(), QComboBox()
@@ -203,6 +207,18 @@ class ComparisonDialog(QDialog):
         If `first` is not the run of the newest export, the exported one is compared with it.
         """
         self._list_runs()
+        project = self._services.session.project
+        if project is not None:  # its drive may be slow
+            root = project.root
+            found = partial(self._choose, root, first, second)
+            self._tasks.submit(lambda _: exported_run(root), found, ignore_failure, key="exported")
+
+    def _choose(self, root: Path, first: Run | None, second: Run | None, exported_name: str | None) -> None:
+        project = self._services.session.project
+        if project is None or project.root != root:
+            return
+        self._exported = exported_name
+        self._list_runs()
         lines = self._services.run_list.usable()
         by_name = {line.run.name: line for line in lines}
         shown = by_name.get(first.name) if first is not None else None
@@ -221,8 +237,6 @@ class ComparisonDialog(QDialog):
         self._start()
 
     def _list_runs(self) -> None:
-        project = self._services.session.project
-        self._exported = None if project is None else exported_run(project.root)
         for box in (self.first, self.second):
             with QSignalBlocker(box):
                 name = box.currentData()

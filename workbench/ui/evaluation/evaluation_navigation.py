@@ -104,7 +104,7 @@ class EvaluationNavigation(QObject):
         self._pending: tuple[str, Rect] | None = None  # region to show once its image is open
         page.left.connect(self.leave)
         page.region_chosen.connect(self.show_region)
-        session.image_opened.connect(self._image_opened)
+        session.current.opened.connect(self._image_opened)
         evaluation.stored.connect(self._stored)
         page.stored.connect(self._stored)
         center.evaluation_toggled.connect(self._switched)

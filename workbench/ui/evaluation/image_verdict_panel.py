@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from functools import cached_property
 
 from PySide6.QtCore import QSignalBlocker, Qt, Signal
@@ -188,9 +189,11 @@ class ImageVerdictPanel(QWidget):
             return RuleChoice("region", 0.0, limits, **names) if limits else None
         return RuleChoice(by, self.values[by].value(), **names) if by else None
 
-    def show_classes(self, classes: dict[int, tuple[str, str]], um_per_pixel: float | None) -> None:
-        """List the classes for the rule by region: id to name and color."""
-        self.limits.show_classes({id: name for id, (name, _) in classes.items()}, um_per_pixel)
+    def show_classes(
+        self, classes: dict[int, tuple[str, str]], um_per_pixel: float | None, zones: Sequence[str] = ()
+    ) -> None:
+        """List the classes for the rule by region, id to name and color, and the zones of the inspection areas."""
+        self.limits.show_classes({id: name for id, (name, _) in classes.items()}, um_per_pixel, zones)
 
     def show_choice(self, choice: RuleChoice | None) -> None:
         """Show a rule without emitting `choice_changed`."""

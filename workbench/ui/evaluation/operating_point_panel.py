@@ -8,7 +8,8 @@ from __future__ import annotations
 import bisect
 import dataclasses
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 from PySide6.QtCore import QSignalBlocker, Qt, Signal
 from PySide6.QtGui import QStandardItemModel
@@ -41,14 +42,23 @@ _MOST, _BOX_WIDTH = 1000, 92
 _FIRST_VALUES = {0: 0.9, 1: 10.0, 2: 100.0}  # of a new condition: probability, px, px²
 
 
+@dataclasses.dataclass(frozen=True)
+class _Words:
+    """Words of the sentences: classes, id to name, the pixel scale, and zones."""
+
+    names: Mapping[int, str] = dataclasses.field(default_factory=dict)
+    um_per_pixel: float | None = None
+    zones: tuple[str, ...] = ()
+
+
 class _Condition(QWidget):
     """One condition of a sentence: what is compared, and with which value. key: None for no condition."""
 
     changed = Signal()
 
-    def __init__(self, um_per_pixel: float | None, key: str | None = None, value: float = 0.0) -> None:
+    def __init__(self, context: _Words, key: str | None = None, value: Any = 0.0) -> None:
         super().__init__()
-        self._um_per_pixel = um_per_pixel
+        self._um_per_pixel = context.um_per_pixel
         self.kind = QComboBox(minimumContentsLength=8)
         self.kind.setSizeAdjustPolicy(QComboBox.SizeAdjustPolicy.AdjustToMinimumContentsLengthWithIcon)
         self.kind.setAccessibleName(self.tr("Condition of the sentence"))
@@ -58,7 +68,12 @@ class _Condition(QWidget):
         self.value = QDoubleSpinBox(keyboardTracking=False)
         self.value.setFixedWidth(_BOX_WIDTH)
         align_text(self.value)
-        in_row((self.kind, 1), self.value, owner=self, margins=0, spacing=6)
+        self.zone = QComboBox(accessibleName=self.tr("Zone"))
+        self.zone.addItems(context.zones)
+        self.zone.setMinimumContentsLength(5)
+        self.zone.setSizeAdjustPolicy(QComboBox.SizeAdjustPolicy.AdjustToMinimumContentsLengthWithIcon)
+        self.zone.activated.connect(self.changed)
+        in_row((self.kind, 1), self.value, (self.zone, 1), owner=self, margins=0, spacing=6)
         self.kind.setCurrentIndex(max(0, self.kind.findData(key)))
         self._show(value)
         self.kind.activated.connect(self._choose)
@@ -69,17 +84,31 @@ class _Condition(QWidget):
         return self.kind.currentData()
 
     @property
-    def pixels(self) -> float:
-        """Value in pixels, or a probability; what was shown, unless it was changed."""
+    def pixels(self) -> Any:
+        """Value in pixels, a probability, or the name of a zone; what was shown, unless it was changed."""
+        if self._power is None:
+            return self.zone.currentText()
         return self._exact if self.value.value() == self._shown else self.value.value() / self._factor
+
+    @property
+    def _power(self) -> int | None:
+        return CONDITIONS[self.key][1] if self.key is not None else 0
 
     def _choose(self) -> None:
         if self.key is not None:
-            self._show(_FIRST_VALUES[CONDITIONS[self.key][1]])
+            power = self._power
+            self._show(self.zone.itemText(0) if power is None else _FIRST_VALUES[power])
         self.changed.emit()
 
-    def _show(self, pixels: float) -> None:
-        power = CONDITIONS[self.key][1] if self.key is not None else 0
+    def _show(self, pixels: Any) -> None:
+        power = self._power
+        self.zone.setVisible(power is None)
+        self.value.setVisible(self.key is not None and power is not None)
+        if power is None:
+            if self.zone.findText(pixels) < 0:  # a rule keeps a zone that was renamed or removed, until it is changed
+                self.zone.addItem(pixels)
+            self.zone.setCurrentText(pixels)
+            return
         unit, self._factor = size_unit(power, self._um_per_pixel) if power else ("", 1.0)
         blocked = self.value.blockSignals(True)
         self.value.setDecimals(max(0, math.ceil(-math.log10(self._factor))) + 1 if power else 2)
@@ -88,7 +117,6 @@ class _Condition(QWidget):
         self.value.setSuffix(f" {unit}" if unit else "")
         self.value.setValue(pixels * self._factor)
         self.value.setAccessibleName(self.kind.currentText())
-        self.value.setVisible(self.key is not None)
         self.value.blockSignals(blocked)
         self._exact, self._shown = pixels, self.value.value()
 
@@ -99,16 +127,16 @@ class _Sentence(QFrame):
     changed = Signal()
     removed = Signal()
 
-    def __init__(self, limit: RegionLimit, names: Mapping[int, str], um_per_pixel: float | None) -> None:
+    def __init__(self, limit: RegionLimit, context: _Words) -> None:
         super().__init__(objectName="sentence")
-        self._um_per_pixel = um_per_pixel
+        self._context = context
         self.most = QSpinBox(maximum=_MOST, value=limit.most, keyboardTracking=False)
         self.most.setAccessibleName(self.tr("Number that an image may have"))
         self.name, self.outcome = QComboBox(minimumContentsLength=4), QComboBox()
         self.name.setSizeAdjustPolicy(QComboBox.SizeAdjustPolicy.AdjustToMinimumContentsLengthWithIcon)
         self.name.setAccessibleName(self.tr("Class of the sentence"))
         self.name.addItem(translate_message(Message("limit.any_class")), ANY_CLASS)
-        for id, name in names.items():
+        for id, name in context.names.items():
             self.name.addItem(name, id)
         self.name.setCurrentIndex(max(0, self.name.findData(limit.class_id)))
         self.outcome.setAccessibleName(self.tr("Verdict of an image with more"))
@@ -135,8 +163,8 @@ class _Sentence(QFrame):
         most, outcome = self.most.value(), self.outcome.currentData()
         return RegionLimit(self.name.currentData(), most=most, outcome=outcome, **given)
 
-    def _add(self, key: str | None = None, value: float = 0.0) -> None:
-        condition = _Condition(self._um_per_pixel, key, value)
+    def _add(self, key: str | None = None, value: Any = 0.0) -> None:
+        condition = _Condition(self._context, key, value)
         condition.changed.connect(self._changed)
         self.conditions.append(condition)
         self._column.addWidget(condition)
@@ -154,10 +182,14 @@ class _Sentence(QFrame):
         self.changed.emit()
 
     def _offer(self) -> None:
-        """Offer what is not compared yet; of area and probability in one sentence, one would suffice."""
+        """Offer what is not compared yet; of area and probability in one sentence, one would suffice.
+
+        Zones are offered once the project has one.
+        """
         for condition in self.conditions:
             used = {one.key for one in self.conditions if one is not condition}
             used |= {"area", "probability"} if used & {"area", "probability"} else set()
+            used |= set() if self._context.zones else {"zone"}
             model = condition.kind.model()
             assert isinstance(model, QStandardItemModel)
             for row in range(1, model.rowCount()):
@@ -171,8 +203,7 @@ class LimitEditor(QWidget):
 
     def __init__(self) -> None:
         super().__init__()
-        self._names: dict[int, str] = {}
-        self._um_per_pixel: float | None = None
+        self._context = _Words()
         self._shown: tuple[RegionLimit, ...] = ()
         self.sentences: list[_Sentence] = []
         self._column = QVBoxLayout()
@@ -181,10 +212,11 @@ class LimitEditor(QWidget):
         in_column(self._column, self.add, owner=self, margins=0, spacing=4)
         self.add.clicked.connect(self._add_new)
 
-    def show_classes(self, names: dict[int, str], um_per_pixel: float | None) -> None:
-        """Set the classes, id to name, and the pixel scale. Nothing changes if they are shown already."""
-        if (names, um_per_pixel) != (self._names, self._um_per_pixel):
-            self._names, self._um_per_pixel = dict(names), um_per_pixel
+    def show_classes(self, names: dict[int, str], um_per_pixel: float | None, zones: Sequence[str] = ()) -> None:
+        """Set the classes, id to name, the pixel scale, and the zones. Nothing changes if they are shown already."""
+        context = _Words(dict(names), um_per_pixel, tuple(zones))
+        if context != self._context:
+            self._context = context
             self._rebuild(self._shown)
 
     @property
@@ -204,18 +236,18 @@ class LimitEditor(QWidget):
         for limit in limits:
             both = limit.is_plain and None not in (limit.area, limit.probability)  # one of the two suffices
             parts = ({"probability": None}, {"area": None}) if both else ({},)
-            for part in parts if limit.class_id in {ANY_CLASS, *self._names} else ():
+            for part in parts if limit.class_id in {ANY_CLASS, *self._context.names} else ():
                 self._add(dataclasses.replace(limit, **part))
 
     def _add(self, limit: RegionLimit) -> None:
-        sentence = _Sentence(limit, self._names, self._um_per_pixel)
+        sentence = _Sentence(limit, self._context)
         sentence.changed.connect(self._changed)
         sentence.removed.connect(self._remove)
         self.sentences.append(sentence)
         self._column.addWidget(sentence)
 
     def _add_new(self) -> None:
-        self._add(RegionLimit(next(iter(self._names), ANY_CLASS)))
+        self._add(RegionLimit(next(iter(self._context.names), ANY_CLASS)))
         self._changed()
 
     def _remove(self) -> None:

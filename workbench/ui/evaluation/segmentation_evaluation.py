@@ -6,25 +6,12 @@ from dataclasses import replace
 from functools import cached_property
 
 from PySide6.QtCore import Qt, Signal
-from PySide6.QtWidgets import (
-    QComboBox,
-    QFrame,
-    QHBoxLayout,
-    QLabel,
-    QSplitter,
-    QStackedWidget,
-    QVBoxLayout,
-    QWidget,
-)
+from PySide6.QtWidgets import QComboBox, QFrame, QHBoxLayout, QLabel, QSplitter, QStackedWidget, QVBoxLayout, QWidget
 
 from workbench.core.evaluation.split_evaluation import EvaluatedImages
+from workbench.inference.inspection_area import common_zones
 from workbench.session.run_evaluation import RunEvaluation
-from workbench.ui.evaluation.confusion_table import (
-    EvaluationSide,
-    HeadlineMetrics,
-    ImageConfusionPanel,
-    split_text,
-)
+from workbench.ui.evaluation.confusion_table import EvaluationSide, HeadlineMetrics, ImageConfusionPanel, split_text
 from workbench.ui.evaluation.defect_browser import DefectBrowser
 from workbench.ui.evaluation.evaluation_notices import EvaluationNotices, EvaluationPlaceholder
 from workbench.ui.evaluation.evaluation_tables import ClassTable
@@ -213,7 +200,9 @@ class SegmentationEvaluation(QWidget):
             self.scope.addItem(name, id)
         self.scope.setCurrentIndex(max(0, self.scope.findData(previous)))
         self.scope.setVisible(len(classes) > 1)
-        self.verdict.show_classes(classes, self._evaluation.um_per_pixel)
+        settings = self._evaluation.settings
+        zones = () if settings is None else common_zones(settings.areas)
+        self.verdict.show_classes(classes, self._evaluation.um_per_pixel, zones)
 
     def _show_point(self) -> None:
         evaluation = self._evaluation

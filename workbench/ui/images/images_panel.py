@@ -183,11 +183,11 @@ class ImagesPanel(QWidget):
         self.thumbnails.arrived.connect(self.model.row_changed)
         session.project_opened.connect(self._opened)
         session.project_closed.connect(self._closed)
-        session.images_listed.connect(self._relist)
-        session.rows_changed.connect(self._rows_changed)
+        session.image_list.listed.connect(self._relist)
+        session.image_list.rows_changed.connect(self._rows_changed)
         session.note_changed.connect(self._note_changed)
-        session.classes_changed.connect(self._classes_changed)
-        for signal in (session.image_opened, session.image_failed):
+        session.classes.changed.connect(self._classes_changed)
+        for signal in (session.current.opened, session.current.failed):
             signal.connect(self._select_current)
         for signal in (queue.changed, queue.state_changed):
             signal.connect(self._queue_changed)
@@ -440,7 +440,7 @@ class ImagesPanel(QWidget):
         self.order_changed.emit()
 
     def _update_count(self) -> None:
-        total, done = len(self._session.keys), self._session.done_count
+        total, done = len(self._session.keys), self._session.image_list.done
         shown = self.model.rowCount()
         text = self.tr("{n} images").format(n=number(total)) if total != 1 else self.tr("1 image")
         if shown != total:

@@ -10,6 +10,7 @@ from PySide6.QtCore import Qt
 from PySide6.QtGui import QImage, QPixmap
 from PySide6.QtWidgets import QAbstractItemView, QDialog, QLabel, QPushButton, QTableWidget, QTableWidgetItem, QWidget
 
+from workbench.core.images.display import automatic
 from workbench.core.suggestions.line_images import LineImage, Taken, known_marks, read_kept, take
 from workbench.core.text_patterns import fill
 from workbench.inference.io.image_io import ReadError, read_image
@@ -93,7 +94,7 @@ class InboxDialog(QDialog):
         def work(_: Task) -> Listed:
             return *read_kept(folder), known_marks(project)
 
-        self._tasks.submit(work, self._show, ignore_failure, key="list")
+        self._tasks.submit(work, self._show, self._session.problem_met.emit, key="list")
 
     def _show(self, listed: Listed) -> None:
         self._images, broken, self._known = listed
@@ -137,15 +138,15 @@ class InboxDialog(QDialog):
             self.preview.clear()
             return
         image = self._images[row]
-        self._tasks.submit(lambda _: preview(image), self._show_preview, ignore_failure, key="preview")
+        self._tasks.submit(
+            lambda _: preview(image.path, image.mask_path), self._show_preview, ignore_failure, key="preview"
+        )
 
     def _show_preview(self, pixels: np.ndarray | None) -> None:
         if pixels is None:
             self.preview.clear()
             return
-        height, width = pixels.shape[:2]
-        image = QImage(pixels.data, width, height, pixels.strides[0], QImage.Format.Format_RGB888)
-        self.preview.setPixmap(QPixmap.fromImage(image.copy()))
+        self.preview.setPixmap(pixmap(pixels))
 
     # --- taking -----------------------------------------------------------------------------------
 
@@ -175,17 +176,24 @@ class InboxDialog(QDialog):
         self.load()
 
 
-def preview(image: LineImage) -> np.ndarray | None:
-    """Return an image with its predicted regions outlined, RGB uint8 within `_SIDE`; None if it cannot be read."""
+def pixmap(pixels: np.ndarray) -> QPixmap:
+    """Return an RGB image, uint8, for a label."""
+    height, width = pixels.shape[:2]
+    return QPixmap.fromImage(QImage(pixels.data, width, height, pixels.strides[0], QImage.Format.Format_RGB888).copy())
+
+
+def preview(path: Path, mask_path: Path | None, side: int = _SIDE) -> np.ndarray | None:
+    """Return an image with its predicted regions outlined, RGB uint8 within `side`; None if it cannot be read.
+
+    Its values are shown as on the canvas before its display is changed.
+    """
     try:
-        pixels = read_image(image.path)
-        mask = read_image(image.mask_path) if image.mask_path.exists() else None
+        pixels = read_image(path)
+        mask = read_image(mask_path) if mask_path is not None and mask_path.exists() else None
     except (ReadError, OSError):
         return None
-    if pixels.dtype != np.uint8:
-        most = float(pixels.max()) or 1.0
-        pixels = (np.clip(pixels / most, 0, 1) * 255).astype(np.uint8)
-    scale = min(4.0, _SIDE / max(pixels.shape[:2]))
+    pixels = automatic(pixels).apply(pixels)
+    scale = min(4.0, side / max(pixels.shape[:2]))
     size = max(1, round(pixels.shape[1] * scale)), max(1, round(pixels.shape[0] * scale))
     shown = cv2.resize(pixels, size, interpolation=cv2.INTER_AREA if scale < 1 else cv2.INTER_NEAREST)
     shown = cv2.cvtColor(shown, cv2.COLOR_GRAY2RGB) if shown.ndim == 2 else np.ascontiguousarray(shown)

@@ -126,8 +126,8 @@ class SeparationBar(QWidget):
             *(button for button, _ in self._buttons.values()), Gap(6), (self.counts, 1), self.paint,
             owner=self, margins=(10, 7, 10, 7), spacing=6,
         )  # fmt: skip
-        session.images_listed.connect(self._recount)
-        session.rows_changed.connect(self._update)
+        session.image_list.listed.connect(self._recount)
+        session.image_list.rows_changed.connect(self._update)
         for signal in (session.project_opened, session.project_closed):
             signal.connect(self._recount)
         self._recount()

@@ -78,7 +78,7 @@ class BulkActions(QWidget):
             self._rows.setAlignment(row, Qt.AlignmentFlag.AlignLeft)
         for button in (self.done_button, self.not_done_button, self.split_button):
             self._status_row.addWidget(button)
-        for signal in (session.project_opened, session.project_closed, session.classes_changed):
+        for signal in (session.project_opened, session.project_closed, session.classes.changed):
             signal.connect(self._list_verdicts)
         self._list_verdicts()
 
@@ -203,7 +203,7 @@ class ThumbnailView(QWidget):
         for signal in (session.project_opened, session.project_closed):
             signal.connect(self._update_bar)
             signal.connect(self._project_changed)
-        session.classes_changed.connect(self.list_view.viewport().update)
+        session.classes.changed.connect(self.list_view.viewport().update)
         self._update_bar()
 
     def _make_bar(self) -> QGridLayout:

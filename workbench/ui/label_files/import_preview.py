@@ -34,9 +34,9 @@ from workbench.core.project.import_plan import ImportPlan, PlannedClass, Planned
 from workbench.core.project.plausibility import Concern
 from workbench.core.project.project import DONT_CARE, PALETTE, Project, matching_class
 from workbench.core.text_patterns import fill
-from workbench.ui.label_files.import_report import AccountBox, ImportOptionsRow, SkippedList, warning_row
+from workbench.ui.label_files.import_report import AccountBox, ImportOptionsRow, SkippedList, reason_text, warning_row
 from workbench.ui.label_files.path_choices import MissingImages
-from workbench.ui.text.formatting import capitalized, number, translate_message
+from workbench.ui.text.formatting import number
 from workbench.ui.widgets.box_layouts import Gap, add_items, in_column, in_row
 from workbench.ui.widgets.item_views import show_as_rows
 from workbench.ui.widgets.text_labels import text_scale
@@ -94,8 +94,9 @@ class ImportPreview(QWidget):
         classes = [info.name for info in project.classes]
         self.mapping.show_entries(plan.classes, plan.verdicts, classes, project.file.verdicts)
         self.skipped.show_entries(plan.report.skipped, plan.report.notes, plan.report.image_notes)
-        # What is not used is unfolded, unless its reason is an open question.
-        self.skipped.link.setChecked(bool(plan.report.skipped) and not plan.questions)
+        # What is not used or doubtful is unfolded, unless its reason is an open question.
+        unfolded = bool(plan.report.skipped or plan.report.image_notes) and not plan.questions
+        self.skipped.link.setChecked(unfolded)
         self.missing.show_count(plan.report.missing, path)
         self._show_previews()
 
@@ -245,8 +246,7 @@ class MaskQuestion(QWidget):
         self.buttons.clear()
         for row, question in enumerate(questions):
             text = self.tr("{answer} ({n} {n:mask|masks})")
-            answer = capitalized(translate_message(question.text)).rstrip(".\u3002")
-            button = QRadioButton(fill(text, answer=answer, n=number(question.count)))
+            button = QRadioButton(fill(text, answer=reason_text(question.text), n=number(question.count)))
             button.clicked.connect(lambda _=False, rule=question.rule: self.answered.emit(rule))
             self.buttons[question.rule] = button
             self._grid.addWidget(button, row, 0)
@@ -297,7 +297,7 @@ class ConcernList(QWidget):
             else:
                 button.clicked.connect(lambda: self.class_left_out.emit(concern.class_name))
             buttons.append(button)
-        text = QLabel(f"{capitalized(translate_message(concern.text))}.", wordWrap=True)
+        text = QLabel(self.tr("{sentence}.").format(sentence=reason_text(concern.text)), wordWrap=True)
         warning_row(self._style, text, *buttons, owner=line)
         self.buttons += buttons
         return line

@@ -261,6 +261,11 @@ def place_text(place: str) -> str:
     return PurePath(place).name
 
 
+def reason_text(why: str) -> str:
+    """Return a reason or an answer in the language of the window, without a stop: only some are sentences."""
+    return capitalized(translate_message(why)).rstrip(".。")
+
+
 class SkippedList(QWidget):
     """Link with the number of skipped files; unfolded, it shows file and reason of each, then remarks."""
 
@@ -288,8 +293,7 @@ class SkippedList(QWidget):
         rows = [*skipped, *losses, *(("", note) for note in notes)][:_MAX_ROWS]
         self.table.setRowCount(len(rows))
         for place, (path, why) in enumerate(rows):
-            text = capitalized(translate_message(why)).rstrip(".。")  # some are sentences, others are not
-            name, reason = QTableWidgetItem(place_text(path)), QTableWidgetItem(text)
+            name, reason = QTableWidgetItem(place_text(path)), QTableWidgetItem(reason_text(why))
             name.setToolTip(path)
             reason.setToolTip(reason.text())
             self.table.setItem(place, 0, name)
@@ -339,11 +343,10 @@ class AccountBox(QWidget):
         found = [
             fill(text, unused=number(tally.unused), seen=number(tally.seen)) for tally, text in counts if tally.unused
         ]
-        lines = [self.tr("Cannot be used: {what}.").format(what=", ".join(found))] if found else []
+        lines = [self.tr("Cannot be used: {what}.").format(what=listed(found))] if found else []
         for count, place, why in report.main_reasons() if found else ():
-            reason = capitalized(translate_message(why)).rstrip(".\u3002")
             text = self.tr("{n} × {reason} ({place})")
-            lines.append(text.format(n=number(count), reason=reason, place=place_text(place)))
+            lines.append(text.format(n=number(count), reason=reason_text(why), place=place_text(place)))
         if report.unfinished:
             text = self.tr(
                 "{n} {n:image gets its|images get their} readable labels, but {n:is|are} not marked as done."
@@ -397,3 +400,4 @@ class ImportResult(QWidget):
         text = self.tr("{undo} undoes the import. To train on the labels, click Train.")
         self.next_step.setText(fill(text, undo=key_text("undo")))
         self.skipped.show_entries(report.skipped, report.notes, report.image_notes)
+        self.skipped.link.setChecked(bool(report.skipped or report.image_notes))

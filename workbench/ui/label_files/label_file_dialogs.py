@@ -151,7 +151,7 @@ class ImportDialog(QDialog):
         self.preview.show_plan(plan, self._session.project, self._paths[0])
         self.status.clear()
         self._show_state()
-        if not plan.report.labeled and plan.report.missing < len(plan.report.skipped):
+        if not (plan.report.labeled or plan.questions) and plan.report.missing < len(plan.report.skipped):
             self.status.setText(self.tr("None of these labels can be imported. The reasons are listed above."))
         self.import_button.setFocus()
 
@@ -174,7 +174,7 @@ class ImportDialog(QDialog):
             return
         self.result.show_report(report)
         self._pages.setCurrentWidget(self.result)
-        if not report.skipped and not report.all_notes:
+        if not (report.skipped or report.image_notes):
             self.resize(_RESULT_SIZE)
         self.status.clear()
         self._show_state()

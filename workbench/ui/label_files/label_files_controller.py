@@ -101,8 +101,10 @@ class LabelFilesController(QObject):
 
     def _show_failure(self, problem: Problem) -> None:
         from workbench.ui.label_files.label_file_dialogs import ImportDialog
+        from workbench.ui.widgets.dialogs import JobDialog
 
-        if self._window.findChild(ImportDialog) is None:  # the dialog shows it otherwise
+        merging = any(dialog.job is self._session.label_import for dialog in self._window.findChildren(JobDialog))
+        if not merging and self._window.findChild(ImportDialog) is None:  # the dialog shows it otherwise
             text, advice = problem_text(problem)
             self._messages.show_message("problem", text, advice, topic="import")
 

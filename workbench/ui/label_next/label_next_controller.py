@@ -388,7 +388,7 @@ class LabelNextController(QObject):
         if self._requested_from is None or self.queue.result is None:
             return
         key, self._requested_from = self._requested_from, None
-        if keys and session.key == key and session.save_state == "saved":
+        if keys and session.key == key and session.autosave.state == "saved":
             self._images.open(keys[0])
 
     def _show_issue(self) -> None:

@@ -5,15 +5,7 @@ from __future__ import annotations
 import time
 
 from PySide6.QtCore import Qt
-from PySide6.QtWidgets import (
-    QComboBox,
-    QDialog,
-    QFrame,
-    QLabel,
-    QProgressBar,
-    QPushButton,
-    QWidget,
-)
+from PySide6.QtWidgets import QComboBox, QDialog, QFrame, QLabel, QProgressBar, QPushButton, QWidget
 
 from workbench.core.project.class_merge import ClassMergePlan
 from workbench.core.project.file_transaction import MOST_BYTES, MOST_CHANGES, FilePass
@@ -169,7 +161,7 @@ class ClassMergeCard(QFrame):
     def _ended(self, plan: ClassMergePlan, done: FilePass) -> None:
         names = listed(f"“{name}”" for name in plan.names)
         if plan.state != "done":
-            self.setVisible(False)
+            self.setVisible(self._job.unfinished)
             return
         backup = size(max(1, done.nbytes / _MB))
         if plan.into == BACKGROUND:

@@ -189,8 +189,8 @@ class ClassesPanel(QWidget):
         )
         session.project_opened.connect(self._update_list)
         session.project_closed.connect(self._update_list)
-        session.classes_changed.connect(self._update_list)
-        session.current_class_changed.connect(self._select_current)
+        session.classes.changed.connect(self._update_list)
+        session.classes.chosen.connect(self._select_current)
         session.class_merge.changed.connect(self._update_list)
         self._update_list()
 
@@ -259,7 +259,7 @@ class ClassesPanel(QWidget):
         self.view.setVisible(bool(classes))
         self.view.setFixedHeight(min(max(len(rows), 1), 9) * HEIGHT + 4)
         self.add_button.setEnabled(self._session.writable and not self._session.class_merge.running)
-        self._select_current(self._session.class_id)
+        self._select_current(self._session.editor.class_id)
 
     def _tip(self, id: int, name: str, key: str, color: str) -> str:
         if id == DONT_CARE:

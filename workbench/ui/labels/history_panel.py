@@ -169,7 +169,7 @@ class HistoryPanel(QWidget):
         self.hint.setObjectName("muted")
         self.hint.setContentsMargins(6, 0, 6, 4)
         in_column(self.hint, self.view, owner=self, margins=0)
-        for signal in (session.history_changed, session.image_opened, session.image_failed, session.project_closed):
+        for signal in (session.history_changed, session.current.opened, session.current.failed, session.project_closed):
             signal.connect(self.refresh)
         style.changed.connect(self.view.viewport().update)
         self.refresh()

@@ -89,9 +89,9 @@ class VerdictPanel(QWidget):
         self.add_button = QToolButton(icon=style.icon("plus"), toolTip=self.tr("Add verdict"))
         self.add_button.setAccessibleName(self.tr("Add verdict"))
         self.add_button.clicked.connect(self.add)
-        for signal in (session.project_opened, session.project_closed, session.classes_changed):
+        for signal in (session.project_opened, session.project_closed, session.classes.changed):
             signal.connect(self._update_buttons)
-        for signal in (session.image_opened, session.image_failed, session.note_changed):
+        for signal in (session.current.opened, session.current.failed, session.note_changed):
             signal.connect(self._update_states)
         self._update_buttons()
 

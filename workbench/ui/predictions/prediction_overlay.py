@@ -78,8 +78,8 @@ class PredictionOverlay(QObject):
         self.steps: list[int] = []  # earlier steps of the shown run that have a preview of the current image
         self.step: int | None = None  # earlier step that is shown; None: the latest state
         session.project_closed.connect(self._clear)
-        session.image_opened.connect(self._image_opened)
-        session.image_failed.connect(self._clear)
+        session.current.opened.connect(self._image_opened)
+        session.current.failed.connect(self._clear)
         session.areas.changed.connect(self._areas_changed)
         training.started.connect(self._run_changed)
         training.reported.connect(self._event_reported)

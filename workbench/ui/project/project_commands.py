@@ -59,7 +59,7 @@ class RecentProjects(QObject):
         self._window, self._session, self._preferences, self._messages = window, session, preferences, messages
         self.menu = QMenu(self.tr("Open &recent"), window, aboutToShow=self._fill_menu)
         session.project_opened.connect(self._record)
-        session.image_opened.connect(self._record)
+        session.current.opened.connect(self._record)
 
     def projects(self) -> list[RecentProject]:
         """Return the entries, newest first."""
@@ -221,7 +221,7 @@ class ProjectCommands(QObject):
         self._sample.created.connect(self.open)
         self.recent = RecentProjects(window, session, services.preferences, messages)
         self.recent.open_requested.connect(self.open)
-        session.images_listed.connect(self._open_first)
+        session.image_list.listed.connect(self._open_first)
         session.problem_met.connect(self._ask_identity)
 
     # --- projects --------------------------------------------------------------------------------

@@ -30,7 +30,7 @@ class SourceCommands(QObject):
         self._window, self._messages = window, messages
         session = self._session = services.session
         self._preferences = services.preferences
-        self._packing, self._project_merge = services.packing, services.project_merge
+        self._packing = services.packing
         self._missing: tuple[str, ...] = ()
         self._waiting: Waiting | None = None
         self._patience = QTimer(self, singleShot=True, interval=_PATIENCE, timeout=self._show_waiting)
@@ -38,7 +38,7 @@ class SourceCommands(QObject):
         session.project_opened.connect(self._show_missing, Qt.ConnectionType.QueuedConnection)
         session.project_closed.connect(self._closed)
         session.sources_changed.connect(self._show_missing)
-        session.images_listed.connect(self._show_missing)
+        session.image_list.listed.connect(self._show_missing)
         session.removal.state_changed.connect(self._moving)
         session.removal.removed.connect(self._removed)
         session.removal.restored.connect(self._restored)
@@ -203,7 +203,7 @@ class SourceCommands(QObject):
         from workbench.ui.project.transfer_dialogs import MergeDialog
 
         if self._session.project is not None:
-            MergeDialog(self._session, self._project_merge, self._window).open()
+            MergeDialog(self._session, self._window).open()
 
     # --- events ----------------------------------------------------------------------------------
 

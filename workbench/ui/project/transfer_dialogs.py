@@ -28,7 +28,7 @@ from workbench.core.project.packing import PackReport, packed_name
 from workbench.core.project.project import SourceReport, source_reports
 from workbench.core.project.trash import Removal
 from workbench.core.text_patterns import fill
-from workbench.session.project_jobs import PackingJob, ProjectMergeJob
+from workbench.session.project_jobs import PackingJob
 from workbench.session.session import Session
 from workbench.session.tasks import Task, TaskRunner, ignore_failure
 from workbench.ui.text.formatting import listed, number, problem_text, size, translate_message
@@ -90,7 +90,7 @@ class SourcesDialog(QDialog):
             margins=(22, 18, 22, 16),
             spacing=10,
         )
-        for signal in (session.sources_changed, session.images_listed, session.removal.state_changed):
+        for signal in (session.sources_changed, session.image_list.listed, session.removal.state_changed):
             signal.connect(self._load)
         session.project_closed.connect(self.reject)
         self._load()
@@ -302,7 +302,8 @@ _NAMED = 5  # conflicts that are named
 class MergeDialog(JobDialog):
     """Dialog for merging a project, such as a copy that a colleague has labeled, into the open one."""
 
-    def __init__(self, session: Session, job: ProjectMergeJob, parent: QWidget | None = None) -> None:
+    def __init__(self, session: Session, parent: QWidget | None = None) -> None:
+        job = session.label_import
         super().__init__(job, parent)
         self.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
         self.setWindowTitle(self.tr("Merge project"))
@@ -322,19 +323,22 @@ class MergeDialog(JobDialog):
         self._timer = QTimer(self, singleShot=True, interval=_DELAY, timeout=self._compute_preview)
         self.folder.line.textChanged.connect(self._changed)
         self.keep.currentIndexChanged.connect(self._changed)
-        job.previewed.connect(self._show_preview)
+        job.merge_planned.connect(self._show_preview)
         job.merged.connect(self._show_end)
         self._changed()
 
     def begin(self) -> None:
-        self.job.merge(self.folder.path, self.keep.currentData())
+        self._session.label_import.merge(self.folder.path, self.keep.currentData())
 
     def complete(self) -> bool:
         report = self._preview
         return self._session.writable and report is not None and bool(report.taken or report.copied or report.conflicts)
 
     def progress_text(self, done: str, total: str) -> str:
-        return fill(self.tr("Comparing: {done} of {total} {total:image|images}"), done=done, total=total)
+        comparing = self.tr("Comparing: {done} of {total} {total:image|images}")
+        writing = self.tr("Merging: {done} of {total} {total:image|images}")
+        text = writing if self._session.label_import.activity == "importing" else comparing
+        return fill(text, done=done, total=total)
 
     def _changed(self, *_: object) -> None:
         self._preview = None
@@ -354,7 +358,7 @@ class MergeDialog(JobDialog):
 
     def _compute_preview(self) -> None:
         if self.folder.path is not None:
-            self.job.preview(Path(self.folder.path), self.keep.currentData())
+            self._session.label_import.preview_merge(Path(self.folder.path), self.keep.currentData())
 
     def _show_preview(self, report: MergeReport) -> None:
         self._preview = report if report.complete else None

@@ -25,7 +25,7 @@ class DoneButton(QPushButton):
         self._session, self._actions, self._style = session, actions, style
         self.setFocusPolicy(Qt.FocusPolicy.TabFocus)
         self.clicked.connect(self._clicked)
-        for signal in (session.image_opened, session.image_failed, session.project_closed, session.note_changed):
+        for signal in (session.current.opened, session.current.failed, session.project_closed, session.note_changed):
             signal.connect(self.refresh)
         for id in ("done_next", "not_done"):
             actions[id].enabledChanged.connect(self.refresh)
@@ -95,7 +95,7 @@ class CanvasHeader(QWidget):
         row.addWidget(self.name, 1)
         row.addWidget(self.prediction)
         row.addWidget(self.overlays)
-        for signal in (session.image_opened, session.image_failed, session.project_closed, images.order_changed):
+        for signal in (session.current.opened, session.current.failed, session.project_closed, images.order_changed):
             signal.connect(self.refresh)
         self.refresh()
 

@@ -103,16 +103,16 @@ class Notifications(QObject):
         self._undo_step: VerdictChange | None = None  # its message has the Undo button
         session = services.session
         session.problem_met.connect(self._problem)
-        session.save_state_changed.connect(self._save_state)
+        session.autosave.state_changed.connect(self._save_state)
         session.project_opened.connect(self._project_opened)
         session.project_closed.connect(self._project_closed)
-        session.image_opened.connect(self._image_opened)
-        session.image_failed.connect(self._image_failed)
+        session.current.opened.connect(self._image_opened)
+        session.current.failed.connect(self._image_failed)
         session.verdict_steps.stepped.connect(self._stepped)
-        session.step_followed.connect(self._followed)
+        session.current.step_followed.connect(self._followed)
         session.history_changed.connect(self._history_changed)
         session.areas.left_out.connect(self._area_leaves_defects)
-        session.images_added.connect(self._added)
+        session.image_list.added.connect(self._added)
         services.predictions.failed.connect(self._predict_failed)
         services.evaluation_report.saved.connect(self._report_saved)
         services.evaluation_report.failed.connect(messages.problem)
@@ -332,9 +332,9 @@ class Notifications(QObject):
             self._messages.withdraw("step")
 
     def _area_leaves_defects(self, found: LeftOut, areas: Areas) -> None:
-        """Ask before an inspection area is used that leaves labeled defects outside."""
-        counts = {"n": found.outside, "m": found.cut, "images": len(found.images)}
-        text = problem_text(problems.AreaLeavesDefects(**counts))[0]
+        """Ask before an inspection area is used that leaves labeled defects outside, or whose part is not found."""
+        assert found.problem is not None
+        text = problem_text(found.problem)[0]
         advice = self.tr("The area is not used yet. With it, these labels count neither in training nor in metrics.")
         button = {"button": self.tr("Use it"), "callback": lambda: self._session.areas.use(areas)}
         self._messages.show_message("warning", text, advice, topic="area", **button)

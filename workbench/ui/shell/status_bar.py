@@ -54,15 +54,15 @@ class StatusBar(QStatusBar):
             self.addPermanentWidget(widget)
         session.project_opened.connect(self._save_state)
         session.project_closed.connect(self._save_state)
-        session.save_state_changed.connect(self._save_state)
-        session.index_progress.connect(self._show_index_progress)
+        session.autosave.state_changed.connect(self._save_state)
+        session.image_list.progressed.connect(self._show_index_progress)
         session.project_closed.connect(self._show_index_progress)
-        session.image_opened.connect(self._zoomed)
+        session.current.opened.connect(self._zoomed)
         canvas.hovered.connect(self._hover)
         canvas.view_state.changed.connect(self._zoomed)
         canvas.brush_changed.connect(self._brush_changed)
         canvas.tool_changed.connect(self._brush_changed)
-        session.image_opened.connect(self._brush_changed)
+        session.current.opened.connect(self._brush_changed)
         session.project_closed.connect(self._brush_changed)
         canvas.scene.image_changed.connect(self._image_changed)
         self._save_state()
@@ -81,7 +81,7 @@ class StatusBar(QStatusBar):
                 "saved": self.tr("All saved"),
                 "dirty": self.tr("Saving…"),
                 "failed": self.tr("Not saved. Retrying…"),
-            }[session.save_state]
+            }[session.autosave.state]
         self.save_state.setText(text)
 
     def _show_index_progress(self, done: int = 1, total: int = 1) -> None:

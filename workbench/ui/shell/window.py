@@ -105,7 +105,7 @@ class WindowDialogs(QObject):
         """Show the explanations in the first project that the user creates, once its first image is open."""
         if not self._context.preferences.introduced:
             once = Qt.ConnectionType.SingleShotConnection
-            self._context.session.image_opened.connect(self.show_coach_marks, once)
+            self._context.session.current.opened.connect(self.show_coach_marks, once)
 
     def show_coach_marks(self, *_: object) -> None:
         """Explain the controls, one after another."""
@@ -242,7 +242,7 @@ class Window(QMainWindow):
             CollapsibleSection("display", self.tr("Display"), self.display, style),
             CollapsibleSection("history", self.tr("History"), self.history, style),
         ]
-        opened = session.project_opened, session.classes_changed
+        opened = session.project_opened, session.classes.changed
         verdict.wait_for(lambda: session.project is not None and session.project.file.verdicts, *opened)
         suggestions.wait_for(self.suggestions_controller.any, self.suggestions_controller.changed)
         layers.wait_for(lambda: self.overlay.maps is not None, self.overlay.changed)

@@ -76,21 +76,21 @@ class MissingFolder(QObject):
             )
         else:
             text, advice = problem_text(problem)
-            unsaved = self._unsaved_text() if self._session.folder.unsaved else ""
+            unsaved = self._unsaved_text() if self._session.autosave.unsaved_changes else ""
             self._messages.show_message(
                 "problem", text, " ".join(filter(None, (advice, unsaved))), topic=_TOPIC, sticky=True
             )
 
     def _unsaved_text(self) -> str:
         """Return the text about where unsaved changes are stored until the folder is available."""
-        folder = self._session.folder
-        if not folder.unsaved:
+        saves = self._session.autosave
+        if not saves.unsaved_changes:
             return self.tr("You can continue labeling. Changes are saved when the folder is available again.")
-        if folder.rescued:
+        if saves.rescued:
             text = self.tr("Unsaved changes: {count}. Changes are kept in memory and in a recovery journal.")
         else:
             text = self.tr("Unsaved changes: {count}. Changes are kept in memory.")
-        return text.format(count=folder.unsaved)
+        return text.format(count=saves.unsaved_changes)
 
 
 _TRAINING_HEIGHT = 250  # px, of the open training panel

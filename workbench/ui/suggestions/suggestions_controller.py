@@ -50,7 +50,7 @@ class SuggestionsController(QObject):
         self.interaction.rejected.connect(suggestions.reject)
         self.interaction.changed.connect(suggestions.change)
         self.interaction.switched.connect(self.changed)
-        session.classes_changed.connect(self.changed)
+        session.classes.changed.connect(self.changed)
         job.predicted.connect(self._image_done)
         job.state_changed.connect(self.changed)
         job.ended.connect(self._job_ended)

@@ -278,7 +278,7 @@ class SuggestionsPanel(QWidget):
         self.restore = QPushButton(objectName="link", clicked=controller.suggestions.restore_rejected)
         self.progress = SuggestAllCard(controller)
         in_column(self.hint, self.filter, self.view, row, self.restore, self.progress, owner=self, margins=0, spacing=4)
-        for signal in (controller.changed, session.note_changed, session.image_opened, session.project_closed):
+        for signal in (controller.changed, session.note_changed, session.current.opened, session.project_closed):
             signal.connect(self.refresh)
         self.refresh()
 

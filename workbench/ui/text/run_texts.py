@@ -278,7 +278,7 @@ def finished_text(result: dict[str, Any]) -> tuple[str, tuple[str, ...], str]:
     metrics = result["metrics"]
     counts = formatting.result_text(metrics)
     expectation = Expectation.of_result(result, "resnet" if "accuracy" in metrics else "unet")
-    lines = [result["fitted"]] if result.get("fitted") else []
+    lines = [result[name] for name in ("rule", "fitted") if result.get(name)]
     details = "\n".join(map(translate_message, [*lines, *(expectation.lines() if expectation else ())]))
     if expectation is None:
         return counts, (), details

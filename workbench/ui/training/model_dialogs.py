@@ -29,14 +29,7 @@ from workbench.core.adoption.network_file import IGNORED, MAX_SIDE, OUTPUTS, Ado
 from workbench.core.messages import stored_text
 from workbench.core.problems import Problem
 from workbench.core.resources import LANGUAGES
-from workbench.core.runs.export_options import (
-    LAYOUTS,
-    LINE_FORMAT,
-    LINE_SIDES,
-    ExportOptions,
-    load_layouts,
-    shape_fits,
-)
+from workbench.core.runs.export_options import LAYOUTS, LINE_FORMAT, LINE_SIDES, ExportOptions, load_layouts, shape_fits
 from workbench.core.runs.run import Run
 from workbench.core.text_patterns import split_names
 from workbench.inference.engines.registry import KINDS, cannot_make

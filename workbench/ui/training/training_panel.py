@@ -65,9 +65,9 @@ class TrainingPanel(QWidget):
         exporter.progressed.connect(self._export_progressed)
         session.project_opened.connect(self.reset)
         session.project_closed.connect(self.reset)
-        for signal in (training.recalled, training.state_changed, exporter.state_changed, session.images_listed):
+        for signal in (training.recalled, training.state_changed, exporter.state_changed, session.image_list.listed):
             signal.connect(self.refresh)
-        session.rows_changed.connect(self._refresh_hint)
+        session.image_list.rows_changed.connect(self._refresh_hint)
         session.project_opened.connect(self._fold)
         run_list.compared_changed.connect(self._show_comparison)
         self.heading.setChecked(False)

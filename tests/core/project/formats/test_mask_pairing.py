@@ -155,21 +155,30 @@ def test_one_folder_of_masks_for_two_of_images_is_a_question(project, folder):
     assert {choice.rule: choice.count for choice in report.pairings} == {"masks=cam1": 2, "masks=cam2": 2}
     first = report.pairings[0]
     assert first.examples[0] == (folder / "cam1" / "1.png", folder / "masks" / "1.png") and "cam1" in first.text
-    assert len(report.skipped) == 2 and all("--pair: masks=cam1, masks=cam2" in why for _, why in report.skipped)
+    assert len(report.skipped) == 2 and all("answer the question" in why for _, why in report.skipped)
     report = import_labels(project, folder, pair="masks=cam2")
     assert (report.labeled, report.pairings, report.skipped) == (2, [], [])
     assert np.array_equal(annotation.load_mask(project, "cam2/1.png") > 0, region(1) > 0)
     assert annotation.load_mask(project, "cam1/1.png") is None
 
 
-@pytest.mark.parametrize(("numbers", "is_open"), [((0, 1, 2), True), ((1, 2, 7), False)])
-def test_masks_whose_numbers_start_elsewhere_are_to_be_checked(project, folder, numbers, is_open):
+@pytest.mark.parametrize(("numbers", "is_open"), [((0, 1, 2), True), ((1, 2, 7), False), ((1, 2, 3), False)])
+def test_masks_whose_numbers_start_elsewhere_are_a_question(project, folder, numbers, is_open):
     for number, other in zip((1, 2, 3), numbers):
         photo(folder / "images" / f"img{number}.png", number)
         save(folder / "masks" / f"mask{other}.png", region(number))
     report = import_labels(project, folder)
-    assert report.labeled == 2 and len(report.unfinished) == (2 if is_open else 0)
-    assert any("start elsewhere" in text for _, text in report.image_notes) == is_open
+    assert report.labeled == (0 if is_open else len({1, 2, 3} & set(numbers))) and not report.unfinished
+    assert [(choice.rule, choice.count) for choice in report.pairings] == (
+        [("numbers=equal", 2), ("numbers=order", 3)] if is_open else []
+    )
+    if is_open:
+        assert len(report.skipped) == 3 and report.ledger.images.used == 3  # the images are imported without a label
+        report = import_labels(project, folder, pair="numbers=equal", conflicts="replace")
+        assert (report.labeled, len(report.skipped), report.pairings) == (2, 1, [])
+        report = import_labels(project, folder, pair="numbers=order", conflicts="replace")
+        assert (report.labeled, report.skipped, report.pairings) == (3, [], [])
+        assert_labels(project, {f"images/img{number}.png": number for number in (1, 2, 3)})
 
 
 def test_folders_with_other_names_are_paired_in_order_on_request(project, folder):
@@ -266,6 +275,29 @@ def test_flat_images_of_one_class_among_photographs_are_images(project, folder):
         save(folder / "dark" / f"{number}.png", np.zeros(SIZE[::-1], np.uint8))
     report = import_labels(project, folder)
     assert (report.format, report.labeled) == ("folders", 4)
+
+
+def test_a_folder_of_masks_alone_labels_the_images_of_the_project(project, folder):
+    """The name of the folder says what they are: an empty mask looks like a dark image."""
+    photo(project.root / "pictures" / "a.png")
+    photo(project.root / "pictures" / "b.png", 1)
+    save(folder / "masks" / "a.png", region(5, 0))
+    save(folder / "masks" / "b.png", region(5, 0))
+    report = import_labels(project, folder / "masks")
+    assert (report.format, report.labeled) == ("png", 2) and sorted(project.images()) == ["a.png", "b.png"]
+    assert all(annotation.load_note(project, key).status == "done" for key in project.images())
+
+
+def test_arrays_are_masks_unless_they_repeat_an_image_file(project, folder):
+    lefts = write(folder, [("images/1.png", "masks/1.png")])
+    numbered = region(lefts["images/1.png"], 1)
+    numbered[0:5, 50:] = 2  # numbers of the objects, not of the classes
+    np.save(folder / "masks" / "1.npy", numbered)
+    photo(folder / "images" / "2.png", 3)
+    np.save(folder / "images" / "2_crack.npy", region(7))
+    report = import_labels(project, folder)
+    assert (report.labeled, report.skipped) == (2, [])
+    assert_labels(project, lefts | {"images/2.png": 7})
 
 
 # --- lists ------------------------------------------------------------------------------------------------

@@ -205,7 +205,7 @@ def test_the_best_format_of_a_folder_is_the_one_that_fits_its_images(project, fo
     """
     report = import_labels(project, foreign / "paddlelabel" / "fruit")
     assert report.format == "png" and report.labeled == 0
-    assert sum("masks in other folders as well" in why for _, why in report.skipped) == 8
+    assert sum("other masks may be those of its image" in why for _, why in report.skipped) == 8
     assert set(report.found) == {"png", "yolo", "voc", "coco", "verdicts"} and report.found["coco"] == 23
     kinds, objects = (f"{kind}Segmentation/mask/Annotations=img" for kind in ("semantic", "instance"))
     assert {choice.rule: choice.count for choice in report.pairings} == {kinds: 4, objects: 4}

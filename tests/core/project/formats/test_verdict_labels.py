@@ -53,7 +53,7 @@ def test_first_line_of_a_table_may_name_its_separator(project, tmp_path):
     assert report.skipped == [] and verdicts(project) == {"a,1.png": "OK", "b.png": "NG"}
 
 
-def test_a_table_that_contradicts_the_folder_of_an_image_is_told(project, tmp_path):
+def test_a_table_that_contradicts_the_folder_of_an_image_is_reported(project, tmp_path):
     fill(tmp_path / "in", "OK/a.png", "NG/b.png", "NG/c.png")
     (tmp_path / "in" / "r.csv").write_text("image,label\na.png,NG\nb.png,NG\nc.png,OK\n", "utf-8")
     report = import_labels(project, tmp_path / "in")

@@ -307,7 +307,7 @@ class TestRegion:
         regions.click(50.5, 50.5)
         regions.key(K.Key_2)
         assert np.array_equal(painted(regions) == 2, (DISC & ~HOLE) | ((COLUMNS < 10) & (ROWS < 10)))
-        assert regions.session.class_id == 1  # the digit applied to the region, not to the brush
+        assert regions.session.editor.class_id == 1  # the digit applied to the region, not to the brush
         regions.key(K.Key_Plus)
         one = cv2.dilate((DISC & ~HOLE).astype(np.uint8), cv2.getStructuringElement(cv2.MORPH_CROSS, (3, 3))) > 0
         assert np.array_equal(painted(regions)[20:] == 2, one[20:])
@@ -315,7 +315,7 @@ class TestRegion:
         regions.key(K.Key_Delete)
         assert np.array_equal(painted(regions) == 2, (COLUMNS < 10) & (ROWS < 10))
         regions.key(K.Key_2)
-        assert regions.session.class_id == 2  # without a chosen region it applies to the brush
+        assert regions.session.editor.class_id == 2  # without a chosen region it applies to the brush
 
     def test_option_bar_shows_the_measures(self, regions):
         regions.click(50.5, 50.5)

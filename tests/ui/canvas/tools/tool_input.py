@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import numpy as np
+from PySide6.QtCore import Qt
+
+from workbench.core.project.project import read_project_file
 
 WIDTH, HEIGHT = 120, 100
 
@@ -29,3 +32,14 @@ def choose(driver, tool: str) -> None:
 
 def wait_for_tasks(driver) -> None:
     driver.qtbot.waitUntil(lambda: not driver.canvas.tasks.busy, timeout=10_000)
+
+
+def draw_area(driver, left: int, top: int, right: int, bottom: int, keys=Qt.KeyboardModifier.NoModifier) -> None:
+    choose(driver, "inspection_area")
+    for number, point in enumerate(((left, top), (right, top), (right, bottom), (left, bottom))):
+        driver.click(*point, keys=Qt.KeyboardModifier.NoModifier if number else keys)
+    driver.key(Qt.Key.Key_Return)
+
+
+def stored_areas(driver):
+    return read_project_file(driver.session.project.root).inspection_areas

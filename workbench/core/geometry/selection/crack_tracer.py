@@ -145,9 +145,8 @@ def _half_depth(depth: np.ndarray, peak: np.ndarray, height: np.ndarray) -> tupl
 
 def _running_median(values: np.ndarray, size: int) -> np.ndarray:
     radius = size // 2
-    windows = np.lib.stride_tricks.sliding_window_view(
-        np.pad(values, radius, mode="reflect" if len(values) > radius else "edge"), size
-    )
+    padded = np.pad(values, radius, mode="reflect" if len(values) > radius else "edge")
+    windows: np.ndarray = np.lib.stride_tricks.sliding_window_view(padded, size)
     return np.median(windows, axis=1)
 
 

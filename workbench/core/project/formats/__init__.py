@@ -35,9 +35,9 @@ from workbench.core.project.formats.base import (
     empty_label,
     suffix_of,
 )
+from workbench.core.project.formats.data_split import with_splits
 from workbench.core.project.formats.image_finder import ImageFinder
 from workbench.core.project.formats.mask_files import ARRAY_SUFFIXES
-from workbench.core.project.formats.mask_names import with_splits
 from workbench.core.project.formats.mask_pairing import pair
 from workbench.core.project.formats.original_names import ExportedFile, ExportRecord
 from workbench.core.project.formats.shape_labels import ShapeReader

@@ -11,7 +11,8 @@ from urllib.parse import unquote, urlsplit
 
 from workbench.core.messages import Message
 from workbench.core.project.formats.base import TEXT_SUFFIXES, FileTree, UnreadableLabel, comparable
-from workbench.core.project.formats.mask_names import file_name, is_in_mask_folder, split_of, words_of
+from workbench.core.project.formats.data_split import split_of
+from workbench.core.project.formats.mask_names import file_name, is_in_mask_folder, words_of
 from workbench.core.project.formats.mask_pairing import FolderWords, masks_beside_images
 from workbench.inference.io.image_io import IMAGE_SUFFIXES
 

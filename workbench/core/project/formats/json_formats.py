@@ -29,7 +29,7 @@ from workbench.core.project.formats.base import (
     suffix_of,
 )
 from workbench.core.project.formats.coco import whole_bitmap
-from workbench.core.project.formats.mask_names import split_of
+from workbench.core.project.formats.data_split import split_of
 from workbench.core.project.formats.shape_labels import (
     BACKGROUND,
     ShapedImage,

@@ -350,8 +350,10 @@ class LabelRegion:
 
 def regions(mask: np.ndarray | None, ids: Container[int]) -> list[LabelRegion]:
     """Return the connected regions of the classes `ids`, large before small: one inside another follows it."""
+    if mask is None:
+        return []
     found: list[LabelRegion] = []
-    for id in annotation.ids_in(mask) if mask is not None else ():
+    for id in annotation.ids_in(mask):
         if id in ids:
             _, labels, stats, _ = cv2.connectedComponentsWithStats((mask == id).astype(np.uint8), connectivity=8)
             for number, (*sides, _) in enumerate(stats[1:].tolist(), 1):

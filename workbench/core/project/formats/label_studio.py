@@ -16,8 +16,8 @@ import numpy as np
 
 from workbench.core.messages import Message
 from workbench.core.project.formats.base import FAULTS, FileTree, Refusal, UnreadableLabel, entry_name, suffix_of
+from workbench.core.project.formats.data_split import split_of
 from workbench.core.project.formats.image_finder import ImageFinder
-from workbench.core.project.formats.mask_names import split_of
 from workbench.core.project.formats.shape_labels import (
     ShapedImage,
     ShapeReader,

@@ -29,8 +29,8 @@ from workbench.core.project.formats.base import (
     distinctive_folders,
     entry_name,
 )
+from workbench.core.project.formats.data_split import split_of
 from workbench.core.project.formats.label_export import ExportedImage, LabelExport, LabelWriter
-from workbench.core.project.formats.mask_names import split_of
 from workbench.core.project.formats.mask_pairing import masks_beside_images
 from workbench.core.project.formats.shape_labels import ShapedImage, ShapeReader, each_entry, find_shapes, stored_size
 from workbench.core.project.formats.shapes import Shape

@@ -1,136 +1,23 @@
-"""Words in names of files and folders: those that tell masks from images, and the others, by which both are paired.
-
-Data splits of foreign data sets: folders train, val and test, and text files that list the images of each split.
-"""
+"""Words in names of files and folders: those that tell masks from images, and the others, by which both are paired."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, replace
+from collections.abc import Iterable
+from dataclasses import dataclass
 from functools import lru_cache
-from pathlib import PurePosixPath, PureWindowsPath
+from pathlib import PurePosixPath
 
-from workbench.core.messages import Message
 from workbench.core.project.formats.base import (
     IMAGE_FOLDERS,
     MASK_FOLDERS,
     SPLIT_FOLDERS,
-    SPLITS,
-    FileTree,
-    ImportedLabels,
     normalized_name,
     suffix_of,
     without_accents,
-    without_suffix,
 )
-from workbench.core.project.formats.text_files import text_lines
+from workbench.core.project.formats.data_split import split_of
 from workbench.inference.io.image_io import IMAGE_SUFFIXES
-
-_LIST_WORDS = frozenset(("list", "lists", "images", "file", "files", "set", "paddle"))
-# Columns that may contain blanks, as "images/part 1.jpg labels/part 1.png".
-_SUFFIXES = "|".join(suffix[1:] for suffix in (*sorted(IMAGE_SUFFIXES), ".xml", ".json"))
-_COLUMN = re.compile(rf"\S(?:.*?\S)?\.(?:{_SUFFIXES})(?=\s|$)", re.IGNORECASE)
-_LARGEST = 64 << 20  # bytes of a list
-
-
-def split_of(path: str | PurePosixPath) -> str | None:
-    """Return the data split that a path names: "instances_val2017.json" and "valid/a.txt" give "val"; else None."""
-    words = [word for part in PurePosixPath(path).parts for word in _plain_words(part)]
-    for word in reversed(words):
-        split = _split_named(word)
-        if split is not None:
-            return split
-    return None
-
-
-def _split_named(word: str) -> str | None:
-    return next((split for split, names in SPLITS.items() if word in names), None)
-
-
-def _plain_words(name: str) -> list[str]:
-    """Return the words of a name in lower case, without digits: "instances_val2017.json" gives instances, val, json."""
-    return re.findall(r"[^\W\d_]+", name.casefold())
-
-
-def listed_rows(tree: FileTree) -> Iterator[tuple[str, str, list[str]]]:
-    """Yield (list, split, columns) of each row in files such as train.txt, val_list.txt and ImageSets/Main/test.txt.
-
-    Columns are paths with forward slashes; lists that are not text are left out.
-    """
-    for name in tree.with_suffix(".txt"):
-        words = _plain_words(PurePosixPath(name).stem)
-        split = _split_named(words[0]) if words else None
-        if split is None or not _LIST_WORDS.issuperset(words[1:]):
-            continue
-        for line in text_lines(tree, name, limit=_LARGEST) or ():
-            columns = line.split("\t") if "\t" in line else _COLUMN.findall(line) or line.split()
-            if len(columns) == 1:
-                columns = re.split("[,;]", columns[0])
-            if columns:
-                yield name, split, [PureWindowsPath(column).as_posix() for column in columns]
-
-
-def listed_pairs(tree: FileTree) -> dict[str, str]:
-    """Return mask -> image of the pairs in lists of PaddleSeg and PaddleX, relative to the list or to the tree.
-
-    The list in an export of the workbench is one of them.
-    """
-    files = tree.names
-    pairs = {label: image for label, image in tree.originals.pairs.items() if suffix_of(label) in IMAGE_SUFFIXES}
-    for name, _, columns in listed_rows(tree):
-        if len(columns) != 2:
-            continue
-        for folder in (PurePosixPath(name).parent, PurePosixPath()):
-            image, mask = (str(folder / column) for column in columns)
-            if image != mask and image in files and mask in files and PurePosixPath(mask).suffix != ".xml":
-                pairs[mask] = image
-                break
-    return pairs
-
-
-def with_splits(tree: FileTree, batch: ImportedLabels) -> ImportedLabels:
-    """Return labels with the data split of each image, from lists or else from the names of its folders.
-
-    Images outside of the folders val and test belong to none. A split is none if its only part is train or holds all
-    images, and so is one with all defects outside of train (MVTec AD).
-    """
-    listed: dict[str, set[str]] = {}
-    for _, split, columns in listed_rows(tree):
-        for column in columns[:2]:  # image and mask, of which only one may be in the tree
-            listed.setdefault(_key(column), set()).add(split)
-    splits = [
-        entry.split or _listed(entry.key, listed) or split_of(PurePosixPath(entry.key).parent)
-        for entry in batch.entries
-    ]
-    if len(set(splits)) < 2 or set(splits) == {"train", None}:
-        return batch
-    train = [entry.good for entry, split in zip(batch.entries, splits) if split == "train"]
-    if train and all(train):
-        batch.notes.append(Message("import.no_split"))
-        return batch
-    batch.entries = [replace(entry, split=split) for entry, split in zip(batch.entries, splits)]
-    return batch
-
-
-def _key(path: str) -> str:
-    if PurePosixPath(path).suffix.lower() in IMAGE_SUFFIXES:
-        path = without_suffix(path)
-    return path.casefold().lstrip("./")
-
-
-def _listed(image: str, listed: dict[str, set[str]]) -> str | None:
-    """Return the split of an image whose path ends with a listed one, or is the end of one."""
-    parts = PurePosixPath(_key(image)).parts
-    for start in range(len(parts)):
-        found = listed.get("/".join(parts[start:]))
-        if found is not None and len(found) == 1:
-            return next(iter(found))
-    return None
-
-
-# --- masks ----------------------------------------------------------------------------------------
-
 
 NOT_NAMED, LIKELY, CERTAIN = range(3)  # how surely a name is that of a mask
 

@@ -1,7 +1,6 @@
 """Assignment of masks to images by all evidence: lists, names, folders, sizes, and the contents of the files.
 
-If several assignments agree with the evidence, `PairingChoice` asks which is right. Until then, these masks are not
-assigned.
+If several assignments agree with the evidence, `PairingChoice` asks which is right; until then, none is made.
 """
 
 from __future__ import annotations
@@ -14,7 +13,9 @@ from pathlib import Path, PurePosixPath
 
 from workbench.core.messages import Message
 from workbench.core.project.formats.base import FileTree, PairingChoice, suffix_of, without_suffix
-from workbench.core.project.formats.mask_files import ARRAY_SUFFIXES, content_of, size_of
+from workbench.core.project.formats.data_split import listed_rows
+from workbench.core.project.formats.mask_content import content_of, size_of
+from workbench.core.project.formats.mask_files import ARRAY_SUFFIXES
 from workbench.core.project.formats.mask_names import (
     CERTAIN,
     LIKELY,
@@ -22,7 +23,6 @@ from workbench.core.project.formats.mask_names import (
     FileName,
     file_name,
     is_derived,
-    listed_pairs,
     mask_level,
     without_mask_words,
     words_of,
@@ -36,6 +36,7 @@ _SAMPLE = 6  # files of a folder whose content tells if it is one of masks
 _EXAMPLES = 3
 Examples = list[tuple[Path | None, Path]]  # (image, mask)
 ORDER, AS_MASKS, AS_IMAGES = "order", "doubtful=masks", "doubtful=images"  # answers
+EQUAL, IN_ORDER = "numbers=equal", "numbers=order"  # answers
 
 
 @dataclass
@@ -46,8 +47,7 @@ class Pairing:
     of an image in a folder of another name. open: mask -> images, of which one is its image. doubtful: file -> its
     image or None, if it is a mask by its name or by its content only. not_masks: photographs beside an image of the
     same name -> this image. copies: files that are not imported, such as colored copies. images: those without a mask.
-    shifted: masks whose numbers may be counted from another start than those of the images. choices: possible answers
-    to what is open or doubtful.
+    choices: possible answers to what is open or doubtful.
     """
 
     pairs: dict[str, str] = field(default_factory=dict)
@@ -58,7 +58,6 @@ class Pairing:
     not_masks: dict[str, str] = field(default_factory=dict)
     copies: list[str] = field(default_factory=list)
     images: list[str] = field(default_factory=list)
-    shifted: set[str] = field(default_factory=set)
     choices: list[PairingChoice] = field(default_factory=list)
 
 
@@ -87,6 +86,7 @@ class _Engine:
     def __init__(self, tree: FileTree, rules: Sequence[str]) -> None:
         self._tree, self._rules = tree, [rule.strip() for rule in rules if rule.strip()]
         self._result = Pairing()
+        self._shifted: dict[str, str] = {}  # mask -> image in the order of their numbers, which start elsewhere
 
     def run(self, inspect_contents: bool) -> Pairing:
         tree, result, own = self._tree, self._result, self._tree.originals
@@ -116,10 +116,10 @@ class _Engine:
         if inspect_contents:
             self._match_by_content(images)
         self._leave_rivals_open()
+        self._leave_shifted_open(self._unused(images))
         doubtful = [file for file in result.doubtful if suffix_of(file) in IMAGE_SUFFIXES]
         self._choose()
-        result.images = self._unused([*images, *doubtful])
-        self._find_shifted()
+        result.images = self._unused([*images, *doubtful, *(one for found in result.open.values() for one in found)])
         return result
 
     def _unused(self, files: Iterable[str]) -> list[str]:
@@ -245,21 +245,29 @@ class _Engine:
                     del self._result.pairs[mask]
                     self._result.open[mask] = [image]
 
-    def _find_shifted(self) -> None:
-        """Find masks "0", "1", "2" of images "1", "2", "3": by their order, each would be that of another image."""
-        result, of_folders = self._result, defaultdict[tuple[PurePosixPath, PurePosixPath], list[str]](list)
+    def _leave_shifted_open(self, images: list[str]) -> None:
+        """Leave masks "0", "1", "2" of images "1", "2", "3" open: equal numbers may belong together, or their order."""
+        result, of_folders = self._result, defaultdict[tuple[PurePosixPath, PurePosixPath], dict[str, str]](dict)
         for mask, image in result.pairs.items():
-            of_folders[PurePosixPath(mask).parent, PurePosixPath(image).parent].append(mask)
-        for (of_masks, of_images), masks in of_folders.items():
+            of_folders[PurePosixPath(mask).parent, PurePosixPath(image).parent][mask] = image
+        for (of_masks, of_images), equal in of_folders.items():
             others = [mask for mask in result.unpaired if PurePosixPath(mask).parent == of_masks]
-            without = [image for image in result.images if PurePosixPath(image).parent == of_images]
-            numbers = [
-                sorted(int(stem[-1]) for file in files if (stem := file_name(file).stem) and stem[-1].isdecimal())
-                for files in ([*masks, *others], [*(result.pairs[mask] for mask in masks), *without])
-            ]
-            shifts = {theirs - own for own, theirs in zip(*numbers)}
-            if others and len(others) == len(without) and len(shifts) == 1 and 0 not in shifts:
-                result.shifted.update(masks)
+            without = [image for image in images if PurePosixPath(image).parent == of_images]
+            order = dict(zip(_by_number([*equal, *others]), _by_number([*equal.values(), *without])))
+            shifts = {_number(image) - _number(mask) for mask, image in order.items()}
+            if not others or len(others) != len(without) or len(shifts) != 1 or 0 in shifts or EQUAL in self._rules:
+                continue
+            for mask in order:
+                result.pairs.pop(mask, None)
+            result.unpaired = [mask for mask in result.unpaired if mask not in order]
+            if IN_ORDER in self._rules:
+                result.pairs |= order
+                continue
+            self._shifted |= order
+            result.open |= {mask: list(dict.fromkeys([equal.get(mask, image), image])) for mask, image in order.items()}
+            for rule, text, pairs in ((EQUAL, "import.pair_equal", equal), (IN_ORDER, "import.pair_in_order", order)):
+                examples: Examples = [(self._tree.path(image), self._tree.path(mask)) for mask, image in pairs.items()]
+                result.choices.append(_choice(rule, Message(text), examples))
 
     def _has_ids(self, mask: str) -> bool:
         """Return True for a mask whose values are numbers or colors of classes."""
@@ -272,7 +280,7 @@ class _Engine:
 
     def _choose(self) -> None:
         """Apply the answers to open questions, and list the possible answers to the others."""
-        result, path = self._result, self._tree.path
+        result, path, answers = self._result, self._tree.path, self._answers()
         if AS_MASKS in self._rules:
             chosen = {mask: image for mask, image in result.doubtful.items() if image is not None}
             result.pairs |= chosen
@@ -287,7 +295,6 @@ class _Engine:
             result.choices.append(_choice(AS_IMAGES, Message("import.doubtful_images"), files))
             if masks:
                 result.choices.append(_choice(AS_MASKS, Message("import.doubtful_masks"), masks))
-        answers = self._answers()
         for rule in self._rules:
             result.pairs |= answers.get(rule, {})
         answered = {image for mask, image in result.pairs.items() if mask in result.open}
@@ -309,6 +316,8 @@ class _Engine:
         answers: dict[str, dict[str, str]] = defaultdict(dict)
         folders: dict[str, set[str]] = defaultdict(set)
         for mask, images in self._result.open.items():
+            if mask in self._shifted:
+                continue
             folder = str(PurePosixPath(mask).parent)
             same_folder = len({PurePosixPath(image).parent for image in images}) < len(images)
             for image in images:
@@ -325,6 +334,24 @@ class _Engine:
 
 def _choice(rule: str, text: str, pairs: Examples) -> PairingChoice:
     return PairingChoice(rule, text, len(pairs), pairs[:_EXAMPLES])
+
+
+def listed_pairs(tree: FileTree) -> dict[str, str]:
+    """Return mask -> image of the pairs in lists of PaddleSeg and PaddleX, relative to the list or to the tree.
+
+    The list in an export of the workbench is one of them.
+    """
+    files = tree.names
+    pairs = {label: image for label, image in tree.originals.pairs.items() if suffix_of(label) in IMAGE_SUFFIXES}
+    for name, _, columns in listed_rows(tree):
+        if len(columns) != 2:
+            continue
+        for folder in (PurePosixPath(name).parent, PurePosixPath()):
+            image, mask = (str(folder / column) for column in columns)
+            if image != mask and image in files and mask in files and PurePosixPath(mask).suffix != ".xml":
+                pairs[mask] = image
+                break
+    return pairs
 
 
 class FolderWords:
@@ -417,6 +444,15 @@ def _series(word: str) -> str:
     return re.sub(r"\d+", "#", word)
 
 
+def _by_number(files: Iterable[str]) -> list[str]:
+    """Return the files whose names end with a number, in the order of these."""
+    return sorted((file for file in files if any(map(str.isdecimal, file_name(file).stem[-1:]))), key=_number)
+
+
+def _number(file: str) -> int:
+    return int(file_name(file).stem[-1])
+
+
 def _spelled(file: str) -> set[str]:
     """Return the words of a file's name as they are written, which tell "A.png" from "a.png"."""
     return set(re.findall(r"[^\W_]+", PurePosixPath(file).stem))
@@ -434,15 +470,3 @@ def spellings(mask: str) -> tuple[str, ...]:
     stems = [path.name, path.stem, without_mask_words(path.stem)]
     stems += [without_suffix(path.stem)] if suffix_of(path.stem) in IMAGE_SUFFIXES else []  # "a.jpg.png"
     return tuple(dict.fromkeys(str(path.with_name(stem)) for path in paths for stem in stems))
-
-
-def name_after(mask: str, image: str) -> str:
-    """Return the name of a class in a mask's name after the name of its image; "" if there is none."""
-    stem, start = PurePosixPath(mask).stem, PurePosixPath(image).stem
-    if not stem.casefold().startswith(start.casefold()):
-        return ""
-    name = stem[len(start) :]
-    if name.casefold().startswith(suffix_of(image)):  # "a.bmp_crack"
-        name = name[len(suffix_of(image)) :]
-    name = without_mask_words(name).strip("-_. ")
-    return name if any(not word.isdecimal() for word in words_of(name).rest) else ""

@@ -17,7 +17,8 @@ import numpy as np
 
 from workbench.core.messages import Message
 from workbench.core.project.formats.base import FileTree, ImportOptions, Refusal, UnreadableLabel, reason
-from workbench.core.project.formats.mask_files import GRAINY, MANY_COLORS, MANY_GRAYS, MaskContent, RawMask, codes_of
+from workbench.core.project.formats.mask_content import GRAINY, MANY_COLORS, MANY_GRAYS, MaskContent
+from workbench.core.project.formats.mask_files import RawMask, codes_of
 from workbench.core.project.formats.text_files import read_text
 from workbench.core.project.project import DONT_CARE, MAX_CLASS_ID, NOT_LABELED
 from workbench.inference.io.json_io import parse_json

@@ -44,9 +44,10 @@ from workbench.core.project.formats.label_export import (
     write_lines,
 )
 from workbench.core.project.formats.label_studio import TaskMasks, count_task_masks, task_masks
-from workbench.core.project.formats.mask_files import MaskContent, content_of, describe, losses_of, read_raw, size_of
-from workbench.core.project.formats.mask_names import mask_level, without_mask_words
-from workbench.core.project.formats.mask_pairing import AS_MASKS, Pairing, name_after, pair, spellings
+from workbench.core.project.formats.mask_content import MaskContent, content_of, describe, size_of
+from workbench.core.project.formats.mask_files import losses_of, read_raw
+from workbench.core.project.formats.mask_names import mask_level, without_mask_words, words_of
+from workbench.core.project.formats.mask_pairing import AS_MASKS, Pairing, pair, spellings
 from workbench.core.project.formats.mask_values import LabelList, ValueMeaning, decide, find_lists, write_list
 from workbench.core.project.project import DONT_CARE, MAX_CLASS_ID, NOT_LABELED
 from workbench.core.project.storage import write_bytes, write_text
@@ -157,14 +158,12 @@ class _MaskSet:
         good = good if len(good) < len(self.of_image) else set()  # a folder "ok" of all images says nothing
         for image, found in self.of_image.items():
             several = len(set(map(without_suffix, found))) < len(found)  # files of one mask, which must be equal
-            shifted = not self.pairing.shifted.isdisjoint(found)
             for group in [found] if self.merged and not several else [[mask] for mask in found]:
                 first = group[0] == found[0]
                 refused = _further(task for task in self._tasks if task.image == image and first)
                 entry = ImportedEntry(
                     path(group[0]), path(image), image, self._reader(group, good=image in good), refused=refused
                 )
-                entry = replace(entry, remark=Message("import.shifted") if shifted else "", doubtful=shifted)
                 yield replace(entry, count=len(group) + len(refused))
 
     def entries_without_image(self) -> Iterator[ImportedEntry]:
@@ -219,13 +218,11 @@ def _meanings(
 def _refusals(tree: FileTree, pairing: Pairing, *, any_masks: bool) -> list[Refusal]:
     """Return the masks that are not imported before the questions about them are answered, for each possible image."""
     refused = []
-    options = ", ".join(choice.rule for choice in pairing.choices)
     for mask, images in pairing.open.items():
-        why = Message("import.pairing_open" if len(images) > 1 else "import.pairing_rival", options=options)
+        why = Message("import.pairing_open" if len(images) > 1 else "import.pairing_rival")
         refused.append(Refusal(tree.path(mask), why, images=tuple(map(tree.path, images))))
     for file, image in pairing.doubtful.items():
-        why = Message("import.doubtful", options=options)
-        refused.append(Refusal(tree.path(file), why, images=(tree.path(image or file),)))
+        refused.append(Refusal(tree.path(file), Message("import.doubtful"), images=(tree.path(image or file),)))
     if not any_masks and not refused:
         for file, image in pairing.not_masks.items():
             refused.append(Refusal(tree.path(file), Message("import.many_grays_threshold"), images=(tree.path(image),)))
@@ -302,7 +299,7 @@ def _single_names(pairs: dict[str, str], options: ImportOptions, known: dict[int
     folders = {mask: name for mask, name in below.items() if name in PurePosixPath(pairs[mask]).parts}
     folders = folders or ({} if several else kinds_in(pairs))
     folders = folders or kinds_in({mask: mask for mask in pairs})
-    folders = folders or {mask: name for mask, image in pairs.items() if (name := name_after(mask, image))}
+    folders = folders or {mask: name for mask, image in pairs.items() if (name := _name_after(mask, image))}
     kinds = {without_mask_words(name) for name in folders.values()}
     numbered = len({re.sub(r"\d+", "#", name) for name in kinds}) == 1  # lot1, lot2: parts, not kinds of defect
     folders = {mask: without_mask_words(name) for mask, name in folders.items()}
@@ -312,6 +309,18 @@ def _single_names(pairs: dict[str, str], options: ImportOptions, known: dict[int
     if (numbered and len(kinds) > 1) or (only_class is not None and only_class not in kinds):
         return {"": default}
     return {"": default, **folders}
+
+
+def _name_after(mask: str, image: str) -> str:
+    """Return the name of a class in a mask's name after the name of its image; "" if there is none."""
+    stem, start = PurePosixPath(mask).stem, PurePosixPath(image).stem
+    if not stem.casefold().startswith(start.casefold()):
+        return ""
+    name = stem[len(start) :]
+    if name.casefold().startswith(suffix_of(image)):  # "a.bmp_crack"
+        name = name[len(suffix_of(image)) :]
+    name = without_mask_words(name).strip("-_. ")
+    return name if any(not word.isdecimal() for word in words_of(name).rest) else ""
 
 
 def _below_mask_folder(mask: str) -> str:

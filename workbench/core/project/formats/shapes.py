@@ -150,7 +150,7 @@ def draw_shape(mask: np.ndarray, shape: Shape, paint: Paint) -> None:
     elif shape.kind == "ellipse":
         (x, y), (rx, ry) = points
         turns = np.linspace(0, 2 * math.pi, 4 * max(8, math.ceil(max(rx, ry))), endpoint=False)
-        draw_polygon(mask, np.stack((x + rx * np.cos(turns), y + ry * np.sin(turns)), axis=1), paint, vertices=False)  # type: ignore[arg-type]
+        draw_polygon(mask, np.stack((x + rx * np.cos(turns), y + ry * np.sin(turns)), axis=1), paint, vertices=False)  # ty: ignore[invalid-argument-type]
     elif shape.kind == "line":
         for start, end in zip(points, points[1:] or points):
             draw_segment(mask, start, end, LINE_RADIUS, paint)

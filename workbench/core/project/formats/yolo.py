@@ -24,6 +24,7 @@ from workbench.core.project.formats.base import (
     suffix_of,
     without_suffix,
 )
+from workbench.core.project.formats.data_split import split_of
 from workbench.core.project.formats.label_export import (
     ExportedImage,
     LabelExport,
@@ -32,7 +33,6 @@ from workbench.core.project.formats.label_export import (
     regions,
     write_lines,
 )
-from workbench.core.project.formats.mask_names import split_of
 from workbench.core.project.formats.mask_values import BACKGROUND_NAMES
 from workbench.core.project.formats.shape_labels import ShapedImage, find_shapes
 from workbench.core.project.formats.shapes import Shape, box

@@ -322,12 +322,12 @@ class CanvasContent(QObject):
         self.page_fits = True
         self.seen_key: str | None = None  # image that was painted on the screen last
         self._overlays = None, None, None  # layers of the image, stored while they do not fit the page
-        for signal in (session.image_opened, session.image_failed, session.project_closed):
+        for signal in (session.current.opened, session.current.failed, session.project_closed):
             signal.connect(self.show)
-        for signal in (session.project_opened, session.classes_changed):
+        for signal in (session.project_opened, session.classes.changed):
             signal.connect(self._recolor)
-        session.image_previewed.connect(self._show_preview)
-        session.mask_changed.connect(scene.mask_changed)
+        session.image_loader.previewed.connect(self._show_preview)
+        session.editor.mask_changed.connect(scene.mask_changed)
         self._recolor()
 
     @property

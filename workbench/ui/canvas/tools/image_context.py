@@ -55,6 +55,7 @@ class ToolOptions(QObject):
         self.diameter = 15  # of the brush, image pixels; changed by the canvas
         self.line = "auto"  # polarity of the lines traced by the crack tracer: LINES
         self.pen = False  # a pen was used; the pressure option is hidden before that
+        self.zone = ""  # that the inspection tool draws; "" for the inspected area itself
 
     def __getitem__(self, name: str) -> float:
         return self._values[name]
@@ -78,6 +79,11 @@ class ToolOptions(QObject):
         if line in LINES and line != self.line:
             self.line = line
             self.changed.emit("line")
+
+    def set_zone(self, name: str) -> None:
+        if name != self.zone:
+            self.zone = name
+            self.changed.emit("zone")
 
     def enable_pen(self) -> None:
         """Offer the options of a pen from now on."""
@@ -240,13 +246,13 @@ class ImageContext:
             return "no mask"
         if not self._session.writable:
             return "read-only"
-        return "no class" if needs_class and self._session.class_id == BACKGROUND else ""
+        return "no class" if needs_class and self._session.editor.class_id == BACKGROUND else ""
 
     # --- classes ---------------------------------------------------------------------------------
 
     @property
     def class_id(self) -> int:
-        return self._session.class_id
+        return self._session.editor.class_id
 
     @property
     def background_id(self) -> int:
@@ -255,7 +261,7 @@ class ImageContext:
 
     @property
     def color(self) -> QColor:
-        return self.color_of(self._session.class_id)
+        return self.color_of(self._session.editor.class_id)
 
     def color_of(self, id: int) -> QColor:
         project = self._session.project

@@ -8,11 +8,13 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 
 from PySide6.QtCore import QObject, QPointF, Qt
 from PySide6.QtGui import QBrush, QColor, QPainter, QPainterPath, QPen, QPolygonF, QTransform
 
 from workbench.core.geometry.selection import Point, Selection, outline_of, with_outline
+from workbench.inference.part_position import Placement
 from workbench.session.session import Session
 from workbench.session.undo import UndoCommand
 from workbench.session.verdict_steps import scaled
@@ -22,6 +24,7 @@ from workbench.ui.canvas.scene_renderer import SceneRenderer
 from workbench.ui.canvas.tools.image_context import ERASING
 from workbench.ui.canvas.tools.tool_base import DARK, ENDING, Tool, bounds, outline
 from workbench.ui.canvas.tools.tool_context import ToolContext
+from workbench.ui.text.formatting import translate_message
 
 SNAP = 9.0  # logical pixels in which a corner is caught
 EDGE_SNAP = 5.0  # logical pixels in which an edge is caught, to add a corner
@@ -352,11 +355,12 @@ class PolygonTool(CornerTool):
 
 
 _LINE, _BESIDE, _OUTSIDE = QColor(255, 255, 255, 150), QColor(0, 0, 0, 110), QColor(0, 0, 0, 70)
-_COLOR = QColor("#56b4e9")  # of a polygon that is being drawn
+_COLOR, _ZONE = QColor("#56b4e9"), QColor("#f0e442")  # of a polygon that is being drawn, of zones
+_LOST = QColor("#ff9d5c")  # of the reason why the area could not move with the part
 
 
 class InspectionTool(PolygonTool):
-    """Polygon tool that adds to the inspection area; a polygon begun with Ctrl is taken out of it."""
+    """Polygon tool that adds to the inspection area or a zone; a polygon begun with Ctrl is taken out of it."""
 
     needs_class = False
     _excluded = False
@@ -374,19 +378,40 @@ class InspectionTool(PolygonTool):
 
     @property
     def color(self) -> QColor:
-        return ERASING if self._excluded else _COLOR
+        return ERASING if self._excluded else _ZONE if self.context.options.zone else _COLOR
 
 
 class AreaOutline(QObject, Interactor):
-    """Outline of the inspection area of the open image. What lies outside is darkened a little."""
+    """Outline of the inspection area of the open image, and its zones. What lies outside is darkened a little."""
 
     bounded = False
 
     def __init__(self, session: Session, view: ViewState, renderer: SceneRenderer, parent: QObject) -> None:
         super().__init__(parent)
         self._session, self._view = session, view
-        self._drawn: tuple[object, QPainterPath] | None = None
-        session.areas.changed.connect(renderer.update_scene)
+        self._renderer = renderer
+        self._drawn: tuple[object, dict[str, QPainterPath]] | None = None
+        self._found: tuple[object, Placement] | None = None  # key and area, and where the part is
+        session.areas.changed.connect(self._find)
+        session.current.opened.connect(self._find)
+
+    @property
+    def placement(self) -> Placement | None:
+        """Place of the part in the open image; None if the area does not move, or the part is still looked for."""
+        key = self._session.key
+        return self._found[1] if self._found and self._found[0] == (key, self._session.areas.of(key)) else None
+
+    def _find(self, *_: object) -> None:
+        self._renderer.update_scene()
+        key, image = self._session.key, self._session.image
+        area = self._session.areas.of(key)
+        if key is not None and image is not None and area is not None and area.reference is not None:
+            self._session.areas.find(key, image, partial(self._part_found, (key, area)))
+
+    def _part_found(self, of: object, placement: Placement | None) -> None:
+        if placement is not None:
+            self._found = of, placement
+            self._renderer.update_scene()
 
     @property
     def showing(self) -> bool:
@@ -395,30 +420,39 @@ class AreaOutline(QObject, Interactor):
     @property
     def path(self) -> QPainterPath | None:
         """Area in the coordinates of the open image, None without one."""
+        return self.paths.get("")
+
+    @property
+    def paths(self) -> dict[str, QPainterPath]:
+        """Area, under "", and zones by name, in the coordinates of the open image; empty without an area."""
         area, image = self._session.areas.of(self._session.key), self._session.image
         if area is None or image is None:
-            return None
+            return {}
         height, width = image.shape[:2]
+        if self.placement is not None:
+            area = area.moved(self.placement)
         if self._drawn is None or self._drawn[0] != (area, width, height):
             whole = QPainterPath()
             whole.addRect(0, 0, width, height)
-            path = QPainterPath(whole) if area.polygons[0].excluded else QPainterPath()
+            own = area.inspected
+            paths = {"": QPainterPath(whole) if not own or own[0].excluded else QPainterPath()}
             for polygon in scaled(area, (width, height)):
                 shape = QPainterPath()
                 shape.addPolygon(QPolygonF([QPointF(x, y) for x, y in polygon.points]))
                 shape.closeSubpath()
-                path = path.subtracted(shape) if polygon.excluded else path.united(shape)
-            self._drawn = (area, width, height), path.intersected(whole)
+                path = paths.setdefault(polygon.zone, QPainterPath())
+                paths[polygon.zone] = path.subtracted(shape) if polygon.excluded else path.united(shape)
+            self._drawn = (area, width, height), {name: path.intersected(whole) for name, path in paths.items()}
         return self._drawn[1]
 
     def draw(self, painter: QPainter) -> None:
-        path, image = self.path, self._session.image
-        if path is None or image is None:
+        paths, image = self.paths, self._session.image
+        if not paths or image is None:
             return
         first = self._view.to_widget((0, 0))
         size = self._view.to_widget((image.shape[1], image.shape[0])) - first
         place = QTransform().translate(first.x(), first.y()).scale(size.x() / image.shape[1], size.y() / image.shape[0])
-        shape, frame = place.map(path), QPainterPath()
+        shape, frame = place.map(paths[""]), QPainterPath()
         frame.addRect(first.x(), first.y(), size.x(), size.y())
         frame.addPath(shape)  # filled by the odd-even rule: what is in one of both only
         painter.setRenderHint(QPainter.RenderHint.Antialiasing)
@@ -427,3 +461,24 @@ class AreaOutline(QObject, Interactor):
         for color, width in ((_BESIDE, 3.0), (_LINE, 1.2)):
             painter.setPen(QPen(color, width))
             painter.drawPath(shape)
+        placement = self.placement
+        if placement is not None and placement.why:
+            text = self.tr("The part was not found: {why}").format(why=translate_message(placement.why))
+            _draw_text(painter, first + QPointF(8, painter.fontMetrics().height()), text, _LOST)
+        for name, path in paths.items():
+            if name:
+                _draw_zone(painter, place.map(path), name)
+
+
+def _draw_zone(painter: QPainter, shape: QPainterPath, name: str) -> None:
+    for color, width, style in ((_BESIDE, 3.0, Qt.PenStyle.SolidLine), (_ZONE, 1.4, Qt.PenStyle.DashLine)):
+        painter.setPen(QPen(color, width, style))
+        painter.drawPath(shape)
+    corner = shape.boundingRect().topLeft() + QPointF(4, painter.fontMetrics().ascent() + 3)
+    _draw_text(painter, corner, name, _ZONE)
+
+
+def _draw_text(painter: QPainter, corner: QPointF, text: str, color: QColor) -> None:
+    for pen, shift in ((DARK, QPointF(1, 1)), (color, QPointF())):
+        painter.setPen(pen)
+        painter.drawText(corner + shift, text)

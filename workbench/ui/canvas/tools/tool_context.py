@@ -78,12 +78,11 @@ class ToolContext(ImageContext):
         self.shape_end.reset()
 
     def add_to_area(self, points: Sequence[Point], *, excluded: bool) -> None:
-        """Add a polygon to the inspection area of the open image, or take it out of it."""
+        """Add a polygon to the inspection area of the open image, or to the chosen zone, or take it out of it."""
         key, image = self._session.key, self._session.image
         if key is not None and image is not None:
-            polygon = AreaPolygon(tuple((float(x), float(y)) for x, y in points), excluded)
-            size = image.shape[1], image.shape[0]
-            self._session.areas.add(key, size, polygon, folder_only=self.options.on("folder_only"))
+            polygon = AreaPolygon(tuple((float(x), float(y)) for x, y in points), excluded, self.options.zone)
+            self._session.areas.add(key, image, polygon, folder_only=self.options.on("folder_only"))
 
     # --- painting --------------------------------------------------------------------------------
 

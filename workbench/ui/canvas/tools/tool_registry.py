@@ -208,7 +208,7 @@ TOOLS: dict[str, ToolSpec] = {
             QT_TRANSLATE_NOOP(
                 "tools", "Click the corners, Enter adds the polygon to the area; begun with Ctrl, it is excluded"
             ),
-            ("folder_only",),
+            ("zone", "folder_only"),
             keys="Shift+A",
             menu="outlines",
             button="boxes",
