@@ -61,7 +61,7 @@ PROGRAMS = {
     for program in (
         Program(
             "workbench.training",
-            ("paddle", "onnx", "workbench.training.training_loop", "workbench.training.train_verb", *_LIBRARIES),
+            ("paddle", "onnx", "workbench.training.training_loop", *_LIBRARIES),
         ),
         Program(
             "workbench",

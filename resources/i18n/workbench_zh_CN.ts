@@ -573,8 +573,8 @@
         <translation>选择点击分割模型的 ONNX 文件</translation>
     </message>
     <message>
-        <source>No files chosen</source>
-        <translation>未选择文件</translation>
+        <source>Built-in network</source>
+        <translation>内置网络</translation>
     </message>
     <message>
         <source>Preparing the image…</source>
@@ -596,8 +596,8 @@
 <context>
     <name>ClickModelStatus</name>
     <message>
-        <source>Choose both files. Until then, the click segmentation is off.</source>
-        <translation>请选择两个文件。在此之前点击分割不可用。</translation>
+        <source>The built-in network is used unless both files are chosen.</source>
+        <translation>未选择两个文件时使用内置网络。</translation>
     </message>
     <message>
         <source>Checking the files…</source>
@@ -4230,6 +4230,10 @@
         <translation>框内没有分割出缺陷。</translation>
     </message>
     <message>
+        <source>No object found at this position.</source>
+        <translation>此处未找到物体。</translation>
+    </message>
+    <message>
         <source>No continuous line found between the two points.</source>
         <translation>两点之间没有找到连续的线。</translation>
     </message>
@@ -4330,20 +4334,12 @@
         <translation>请在框内保留缺陷周围的部分表面，或使用魔棒。</translation>
     </message>
     <message>
-        <source>The click model found no object here.</source>
-        <translation>点击分割模型在此处未找到物体。</translation>
-    </message>
-    <message>
         <source>Add a click or drag a box.</source>
         <translation>请再次点击或拖出方框。</translation>
     </message>
     <message>
         <source>Click the defect before you click what to remove.</source>
         <translation>请先点击缺陷，再点击要移除的部分。</translation>
-    </message>
-    <message>
-        <source>Choose the two ONNX files in Settings &gt; Click model first.</source>
-        <translation>请先在“设置 &gt; 点击分割模型”中选择两个 ONNX 文件。</translation>
     </message>
     <message>
         <source>No area to fill at this position.</source>
@@ -5583,8 +5579,8 @@
         <translation>每次修改后半秒自动保存标注，在此之前已写入日志，无需手动保存。</translation>
     </message>
     <message>
-        <source>The click segmentation uses two ONNX files of your own: image encoder and mask decoder of a model of the Segment Anything family (SAM, MobileSAM, EdgeSAM, EfficientSAM, SAM 2). They are computed on the CPU of this computer, and nothing is downloaded.</source>
-        <translation>点击分割使用您自己的两个 ONNX 文件：Segment Anything 系列模型（SAM、MobileSAM、EdgeSAM、EfficientSAM、SAM 2）的图片编码器和掩膜解码器。计算在本机 CPU 上进行，不下载任何内容。</translation>
+        <source>In place of its built-in network, the click segmentation can use two ONNX files of your own: image encoder and mask decoder of a model of the Segment Anything family (SAM, MobileSAM, EdgeSAM, EfficientSAM, SAM 2). They are computed on the CPU of this computer, and nothing is downloaded.</source>
+        <translation>点击分割可以使用您自己的两个 ONNX 文件代替内置网络：Segment Anything 系列模型（SAM、MobileSAM、EdgeSAM、EfficientSAM、SAM 2）的图片编码器和掩膜解码器。它们在本机的 CPU 上计算，不下载任何内容。</translation>
     </message>
     <message>
         <source>All other training settings: Train &gt; Training settings.</source>
@@ -11901,6 +11897,10 @@
         <translation>最终指标不包含此图片。</translation>
     </message>
     <message>
+        <source>This model has no unlike score.</source>
+        <translation>此模型没有差异分数。</translation>
+    </message>
+    <message>
         <source>The training images have {n}-bit values in files for more bits.</source>
         <translation>训练图片的数值为 {n} 位，而文件可存储更多位。</translation>
     </message>
@@ -13341,6 +13341,10 @@
         <translation>与所有已标注图片都不同</translation>
     </message>
     <message>
+        <source>Unlike the training images: unlike score {n}, limit 1</source>
+        <translation>与训练图片不同：差异分数 {n}，上限 1</translation>
+    </message>
+    <message>
         <source>Representative of about {n} similar {n:image|images}</source>
         <translation>可代表约 {n} 张相似图片</translation>
     </message>
@@ -13579,6 +13583,10 @@
     <message>
         <source>the values may have {n} bits</source>
         <translation>数值的位深可能是 {n} 位</translation>
+    </message>
+    <message>
+        <source>unlike score {n}, limit 1, highest near x {x}, y {y}</source>
+        <translation>差异分数 {n}，上限 1，最高处在 x {x}、y {y} 附近</translation>
     </message>
     <message>
         <source>{n}-bit values are scaled to the range of the training images</source>
@@ -16247,18 +16255,6 @@
         <translation>点击分割(&amp;E)</translation>
     </message>
     <message>
-        <source>Click segmentation: click a defect; your own Segment Anything model outlines it</source>
-        <translation>点击分割：点击缺陷，由您自己的 Segment Anything 模型勾画轮廓</translation>
-    </message>
-    <message>
-        <source>Click or drag a box; more clicks add, right-click removes; Enter paints; Backspace removes a point</source>
-        <translation>点击或拖出方框；继续点击添加，右键点击移除；回车涂画；退格键移除一个点</translation>
-    </message>
-    <message>
-        <source>Choose the two ONNX files in Settings &gt; Click model first</source>
-        <translation>请先在“设置 &gt; 点击分割模型”中选择两个 ONNX 文件</translation>
-    </message>
-    <message>
         <source>Click adds corners, drag moves them, also later, Shift-click removes them; Enter closes</source>
         <translation>点击添加顶点，拖动可随时移动顶点，按住 Shift 点击删除；回车闭合</translation>
     </message>
@@ -16277,6 +16273,14 @@
     <message>
         <source>Magic wand: press to select similar colors or grays, drag to set the tolerance</source>
         <translation>魔棒：按下选择颜色或灰度相近的区域，拖动调整容差</translation>
+    </message>
+    <message>
+        <source>Click segmentation: click a defect, a network outlines it; correct it by more clicks</source>
+        <translation>点击分割：点击缺陷，由网络勾画轮廓；继续点击可修正</translation>
+    </message>
+    <message>
+        <source>Click or drag a box; more clicks add, right-click removes; Enter paints</source>
+        <translation>点击或拖出方框；继续点击可添加，右键可移除；回车绘制</translation>
     </message>
     <message>
         <source>Polygon: click the corners; Enter closes it, Esc discards it</source>
