@@ -31,7 +31,7 @@ from tests.fork_server import receive
 ROOT = Path(__file__).resolve().parent.parent
 # Prefixes of variables that are read where they are needed. Others may be read while a library is imported: a program
 # with another value of one of them is started as a new process.
-READ_LATE = ("CUDA_VISIBLE_DEVICES", "HOME", "LANG", "LC_", "PYTEST_", "QT_", "TMPDIR", "WORKBENCH_", "XDG_")
+READ_LATE = ("CUDA_VISIBLE_DEVICES", "HOME", "LANG", "LC_", "PYTEST_", "QT_", "TMPDIR", "WIN_PD_", "WORKBENCH_", "XDG_")
 # Variables that libraries set in this process when they are imported.
 SET_BY_LIBRARIES = (
     "CUSTOM_DEVICE_ROOT",
@@ -61,7 +61,7 @@ PROGRAMS = {
     for program in (
         Program(
             "workbench.training",
-            ("paddle", "onnx", "workbench.training.training_loop", "workbench.training.train_verb", *_LIBRARIES),
+            ("paddle", "onnx", "workbench.training.training_loop", *_LIBRARIES),
         ),
         Program(
             "workbench",

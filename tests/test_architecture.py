@@ -15,22 +15,11 @@ from pathlib import Path
 import pytest
 
 from tests.python_process import run_python
+from tests.syntax_trees import nodes
 from workbench.core import messages
 
 ROOT = Path(__file__).resolve().parents[1]
 SOURCES = sorted((ROOT / "workbench").rglob("*.py"))
-
-
-@functools.cache
-def parsed(path: Path) -> ast.Module:
-    """Return the syntax tree of a file."""
-    return ast.parse(path.read_text("utf-8"))
-
-
-@functools.cache
-def nodes(path: Path) -> tuple[ast.AST, ...]:
-    """Return all nodes of the syntax tree of a file, in the order of `ast.walk`."""
-    return tuple(ast.walk(parsed(path)))
 
 
 def dotted_name(node: ast.AST) -> str:
@@ -85,24 +74,17 @@ def test_packages_need_no_qt():
     )
 
 
-def test_session_uses_qtcore_only():
+def test_session_uses_qtcore_only_and_window_process_does_not_import_paddle():
+    """The modules of the session, then those of the window, its panels included."""
     out = run_python(
-        "import sys, pkgutil, importlib, workbench.session as package\n"
-        "for m in pkgutil.walk_packages(package.__path__, package.__name__ + '.'): importlib.import_module(m.name)\n"
-        "print([n for n in ('PySide6.QtWidgets', 'PySide6.QtGui', 'paddle') if n in sys.modules])\n"
-    )
-    assert out.strip() == "[]"
-
-
-def test_window_process_does_not_import_paddle():
-    """Building the whole window, its panels included, leaves Paddle alone."""
-    out = run_python(
-        "import sys, pkgutil, importlib, workbench.ui as package\n"
-        "for m in pkgutil.walk_packages(package.__path__, package.__name__ + '.'): importlib.import_module(m.name)\n"
-        "print('paddle' in sys.modules)\n",
+        "import sys, pkgutil, importlib, workbench.session, workbench.ui\n"
+        "for package in (workbench.session, workbench.ui):\n"
+        "    for m in pkgutil.walk_packages(package.__path__, package.__name__ + '.'):\n"
+        "        importlib.import_module(m.name)\n"
+        "    print([n for n in ('PySide6.QtWidgets', 'PySide6.QtGui', 'paddle') if n in sys.modules])\n",
         QT_QPA_PLATFORM="offscreen",
     )
-    assert out.strip() == "False"
+    assert out.splitlines() == ["[]", "['PySide6.QtWidgets', 'PySide6.QtGui']"]
 
 
 def test_training_is_imported_by_its_own_program_only():
@@ -638,6 +620,6 @@ def test_documents_quote_existing_places():
     missing = []
     for document, path, name in places:
         found = [base / path for base in (ROOT, ROOT / "workbench") if (base / path).exists()]
-        if not found or (name and not defines(parsed(found[0]), name)):
+        if not found or (name and not defines(nodes(found[0])[0], name)):
             missing.append(f"{document}: {path}:{name}")
     assert not missing

@@ -9,6 +9,7 @@ from typing import get_args
 
 import pytest
 
+from tests.syntax_trees import nodes
 from workbench.cli.log import TARGETS
 from workbench.core.documents import run_blocks
 from workbench.core.runs.export_options import LAYOUTS
@@ -25,7 +26,7 @@ def test_each_step_of_the_canvas_tools_has_a_name():
     """Without one, the list of steps shows the id of the step in English."""
     steps = set()
     for path in (ROOT / "workbench" / "ui" / "canvas" / "tools").glob("*.py"):
-        for node in ast.walk(ast.parse(path.read_text("utf-8"))):
+        for node in nodes(path):
             if isinstance(node, ast.Call) and getattr(node.func, "attr", "") in ("begin", "paint_step", "replace"):
                 values = [part for argument in node.args for part in ast.walk(argument)]
             elif isinstance(node, ast.Assign) and getattr(node.targets[0], "id", "") == "action":

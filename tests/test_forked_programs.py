@@ -11,7 +11,8 @@ import sys
 import psutil
 import pytest
 
-from tests.forked_programs import PROGRAMS, ForkedPrograms, Program
+from tests.forked_programs import PROGRAMS, ROOT, ForkedPrograms, Program
+from workbench.core.runs.launch import worker_environment
 
 pytestmark = pytest.mark.skipif(
     sys.platform != "linux" or sys.version_info < (3, 11),
@@ -99,12 +100,19 @@ def test_program_with_another_environment_is_a_new_process(programs):
     assert subprocess.run([sys.executable, "-c", "pass"]).returncode == 0 and programs.forked == 2
 
 
-def test_programs_of_the_workbench_are_forked(forked_programs):
-    """No library that they import starts a thread; otherwise each test would import all libraries again."""
-    for module, environment in forked_programs._environments.items():
-        before = forked_programs.forked
-        done = subprocess.run([sys.executable, "-m", module, "--help"], env=environment, capture_output=True, text=True)
-        assert done.returncode == 0 and forked_programs.forked == before + 1, done.stderr
+@pytest.mark.parametrize(
+    ("module", "environment"),
+    [
+        ("workbench", lambda: {**os.environ, "PYTHONPATH": str(ROOT), "PYTHONUTF8": "1"}),
+        ("workbench.training", lambda: worker_environment("cpu")),
+    ],
+    ids=["verb", "training"],
+)
+def test_programs_of_the_workbench_are_forked(forked_programs, module, environment):
+    """With the variables that each test changes; otherwise each test would import all libraries again."""
+    before, command = forked_programs.forked, [sys.executable, "-m", module, "--help"]
+    done = subprocess.run(command, env=environment(), capture_output=True, text=True)
+    assert done.returncode == 0 and forked_programs.forked == before + 1, done.stderr
 
 
 def test_new_processes_replace_a_server_that_has_ended(programs):

@@ -125,7 +125,8 @@ class Environment:
         wanted = [PINNED.get(name, need) for name, need in names.items() if name not in LEFT_OUT]
         pip = [sys.executable, "-m", "pip", "install", "-q", "--upgrade"]
         pip += ["--platform", "win_amd64", "--python-version", "3.12", "--only-binary=:all:", "--no-compile"]
-        run(*pip, "--target", self.site, *wanted, "colorama")
+        # pip judges markers by the system that it runs on: what others need on Windows only is named here.
+        run(*pip, "--target", self.site, *wanted, "colorama", "pefile", "pywin32-ctypes")
         run(sys.executable, "-m", "pip", "install", "-q", "--target", self.folder / "tools", "pefile")
         self._add_complex_functions()
         (self.folder / "wheels").write_text("\n".join(wanted))

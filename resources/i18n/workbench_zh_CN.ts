@@ -573,8 +573,8 @@
         <translation>选择点击分割模型的 ONNX 文件</translation>
     </message>
     <message>
-        <source>No files chosen</source>
-        <translation>未选择文件</translation>
+        <source>Built-in network</source>
+        <translation>内置网络</translation>
     </message>
     <message>
         <source>Preparing the image…</source>
@@ -596,8 +596,8 @@
 <context>
     <name>ClickModelStatus</name>
     <message>
-        <source>Choose both files. Until then, the click segmentation is off.</source>
-        <translation>请选择两个文件。在此之前点击分割不可用。</translation>
+        <source>The built-in network is used unless both files are chosen.</source>
+        <translation>未选择两个文件时使用内置网络。</translation>
     </message>
     <message>
         <source>Checking the files…</source>
@@ -4230,6 +4230,10 @@
         <translation>框内没有分割出缺陷。</translation>
     </message>
     <message>
+        <source>No object found at this position.</source>
+        <translation>此处未找到物体。</translation>
+    </message>
+    <message>
         <source>No continuous line found between the two points.</source>
         <translation>两点之间没有找到连续的线。</translation>
     </message>
@@ -4330,20 +4334,12 @@
         <translation>请在框内保留缺陷周围的部分表面，或使用魔棒。</translation>
     </message>
     <message>
-        <source>The click model found no object here.</source>
-        <translation>点击分割模型在此处未找到物体。</translation>
-    </message>
-    <message>
         <source>Add a click or drag a box.</source>
         <translation>请再次点击或拖出方框。</translation>
     </message>
     <message>
         <source>Click the defect before you click what to remove.</source>
         <translation>请先点击缺陷，再点击要移除的部分。</translation>
-    </message>
-    <message>
-        <source>Choose the two ONNX files in Settings &gt; Click model first.</source>
-        <translation>请先在“设置 &gt; 点击分割模型”中选择两个 ONNX 文件。</translation>
     </message>
     <message>
         <source>No area to fill at this position.</source>
@@ -5583,8 +5579,8 @@
         <translation>每次修改后半秒自动保存标注，在此之前已写入日志，无需手动保存。</translation>
     </message>
     <message>
-        <source>The click segmentation uses two ONNX files of your own: image encoder and mask decoder of a model of the Segment Anything family (SAM, MobileSAM, EdgeSAM, EfficientSAM, SAM 2). They are computed on the CPU of this computer, and nothing is downloaded.</source>
-        <translation>点击分割使用您自己的两个 ONNX 文件：Segment Anything 系列模型（SAM、MobileSAM、EdgeSAM、EfficientSAM、SAM 2）的图片编码器和掩膜解码器。计算在本机 CPU 上进行，不下载任何内容。</translation>
+        <source>In place of its built-in network, the click segmentation can use two ONNX files of your own: image encoder and mask decoder of a model of the Segment Anything family (SAM, MobileSAM, EdgeSAM, EfficientSAM, SAM 2). They are computed on the CPU of this computer, and nothing is downloaded.</source>
+        <translation>点击分割可以使用您自己的两个 ONNX 文件代替内置网络：Segment Anything 系列模型（SAM、MobileSAM、EdgeSAM、EfficientSAM、SAM 2）的图片编码器和掩膜解码器。它们在本机的 CPU 上计算，不下载任何内容。</translation>
     </message>
     <message>
         <source>All other training settings: Train &gt; Training settings.</source>
@@ -5796,8 +5792,8 @@
         <translation>使用该区域的图片重新按整图检测</translation>
     </message>
     <message>
-        <source>Inspection area mo&amp;ves with the part</source>
-        <translation>检测区域随零件移动(&amp;V)</translation>
+        <source>Inspection area moves with the part</source>
+        <translation>检测区域随零件移动</translation>
     </message>
     <message>
         <source>Find the part of this image in each image, shifted and rotated, and move the area with it</source>
@@ -11613,6 +11609,10 @@
         <translation>缺少权重</translation>
     </message>
     <message>
+        <source>Measured with this export on {n} labeled {n:image|images}.</source>
+        <translation>用此模型包在 {n} 张已标注的图片上测得。</translation>
+    </message>
+    <message>
         <source>{name} does not fit this network</source>
         <translation>{name} 与该网络不符</translation>
     </message>
@@ -11897,6 +11897,10 @@
         <translation>最终指标不包含此图片。</translation>
     </message>
     <message>
+        <source>This model has no unlike score.</source>
+        <translation>此模型没有差异分数。</translation>
+    </message>
+    <message>
         <source>The training images have {n}-bit values in files for more bits.</source>
         <translation>训练图片的数值为 {n} 位，而文件可存储更多位。</translation>
     </message>
@@ -12167,10 +12171,6 @@
     <message>
         <source>Output of the file: {name}. Classes in the order of its channels: {names}.</source>
         <translation>文件的输出：{name}。按通道顺序的类别：{names}。</translation>
-    </message>
-    <message>
-        <source>Measured with this export on {n} labeled {n:image|images}. Intervals are 95% CI.</source>
-        <translation>用此模型包在 {n} 张已标注的图片上测得。区间为 95% 置信区间。</translation>
     </message>
     <message>
         <source>ONNX operators of version {n} in the added network cannot be converted to version {m}</source>
@@ -13341,6 +13341,10 @@
         <translation>与所有已标注图片都不同</translation>
     </message>
     <message>
+        <source>Unlike the training images: unlike score {n}, limit 1</source>
+        <translation>与训练图片不同：差异分数 {n}，上限 1</translation>
+    </message>
+    <message>
         <source>Representative of about {n} similar {n:image|images}</source>
         <translation>可代表约 {n} 张相似图片</translation>
     </message>
@@ -13397,12 +13401,28 @@
         <translation>性能未知，因为没有可用的验证或测试图片：{why}。</translation>
     </message>
     <message>
+        <source>Measured with this export on {n} test {n:image, which was|images, which were} not used for training or for any choice.</source>
+        <translation>用此模型包在 {n} 张测试图片上测得；这些图片未用于训练，也未用于任何选择。</translation>
+    </message>
+    <message>
+        <source>Measured with this export on {n} test {n:image, which was|images, which were} not used for training. The operating point was chosen on {n:it|them}, so the metrics are slightly optimistic.</source>
+        <translation>用此模型包在 {n} 张测试图片上测得；这些图片未用于训练，但工作点是按它们选择的，因此指标略偏乐观。</translation>
+    </message>
+    <message>
+        <source>Measured with this export on {n} validation {n:image, which was|images, which were} not used for training. Weights and thresholds were chosen on {n:it|them}, so the metrics are slightly optimistic.</source>
+        <translation>用此模型包在 {n} 张验证图片上测得；这些图片未用于训练，但权重和阈值是按它们选择的，因此指标略偏乐观。</translation>
+    </message>
+    <message>
         <source>No defects are predicted although the images contain defects. Train longer or label more defects. The metrics are not meaningful.</source>
         <translation>图片上有缺陷，但模型没有检出任何缺陷。请延长训练或标注更多缺陷。指标没有意义。</translation>
     </message>
     <message>
-        <source>Fewer than {n} images or {m} parts show {names}: the metrics of {names} are not reliable.</source>
-        <translation>显示 {names} 的图片少于 {n} 张或零件少于 {m} 个：{names} 的指标不可靠。</translation>
+        <source>Intervals are 95% CI with the part as the unit; none is stated below {n} parts, or {n} parts with such a label (“no CI”).</source>
+        <translation>区间为以零件为单位的 95% 置信区间；少于 {n} 个零件，或有此标注的零件少于 {n} 个时，不给出区间（“无置信区间”）。</translation>
+    </message>
+    <message>
+        <source>Measured with this export on {n} validation {n:image, which was|images, which were} not used for training. The weights and the temperature were chosen on {n:it|them}, so the metrics are slightly optimistic.</source>
+        <translation>用此导出在 {n} 张未用于训练的验证图片上测得。权重和温度是在这些图片上选定的，因此指标略偏乐观。</translation>
     </message>
     <message>
         <source>The metrics of verdicts with fewer than {n} images or {m} parts are not reliable: {names}.</source>
@@ -13565,8 +13585,52 @@
         <translation>数值的位深可能是 {n} 位</translation>
     </message>
     <message>
+        <source>unlike score {n}, limit 1, highest near x {x}, y {y}</source>
+        <translation>差异分数 {n}，上限 1，最高处在 x {x}、y {y} 附近</translation>
+    </message>
+    <message>
         <source>{n}-bit values are scaled to the range of the training images</source>
         <translation>{n} 位数值已换算到训练图片的范围</translation>
+    </message>
+    <message>
+        <source>the image shows no structure</source>
+        <translation>图片没有可识别的结构</translation>
+    </message>
+    <message>
+        <source>the part of the reference image was not found</source>
+        <translation>未找到参考图片中的零件</translation>
+    </message>
+    <message>
+        <source>the image fits the reference image at several positions</source>
+        <translation>图片在多个位置都与参考图片相符</translation>
+    </message>
+    <message>
+        <source>the part has moved by {n} px, more than the limit of {m} px</source>
+        <translation>零件移动了 {n} px，超过 {m} px 的限值</translation>
+    </message>
+    <message>
+        <source>the part is rotated by {n}°, more than the limit of {m}°</source>
+        <translation>零件旋转了 {n}°，超过 {m}° 的限值</translation>
+    </message>
+    <message>
+        <source>the image has other proportions than the reference image</source>
+        <translation>图片的长宽比与参考图片不同</translation>
+    </message>
+    <message>
+        <source>the image has more than {n} pixels a side</source>
+        <translation>图片的边长超过 {n} 像素</translation>
+    </message>
+    <message>
+        <source>the inspection area is too small to be found</source>
+        <translation>检测区域太小，无法寻找</translation>
+    </message>
+    <message>
+        <source>the reference image looks alike at several positions or rotations</source>
+        <translation>参考图片在多个位置或角度看起来相同</translation>
+    </message>
+    <message>
+        <source>the reference image shows nothing</source>
+        <translation>参考图片没有内容</translation>
     </message>
     <message>
         <source>only {n} of at least {m} parts</source>
@@ -13717,10 +13781,6 @@
         <translation>{name}：{text}</translation>
     </message>
     <message>
-        <source>Intervals are 95% CI with the part as the unit; none is stated below {n} parts.</source>
-        <translation>区间为以零件为单位的 95% 置信区间；少于 {n} 个零件时不给出。</translation>
-    </message>
-    <message>
         <source>Many defects are detected, but with a wrong class. The recall of any defect says nothing about the class: see the recall with the right class.</source>
         <translation>许多缺陷已检出，但类别错误。任意缺陷的召回率与类别无关：请查看类别正确的召回率。</translation>
     </message>
@@ -13743,10 +13803,6 @@
     <message>
         <source>{n} {n:part has|parts have} images in several splits, such as `{first}`, so the metrics are too high.</source>
         <translation>{n} 个零件的图片分在多个划分中，例如 `{first}`，因此指标偏高。</translation>
-    </message>
-    <message>
-        <source>Measured with this export on {n} validation {n:image, which was|images, which were} not used for training. The weights and the temperature were chosen on {n:it|them}, so the metrics are slightly optimistic. Intervals are 95% CI.</source>
-        <translation>用此导出在 {n} 张未用于训练的验证图片上测得。权重和温度是在这些图片上选定的，因此指标略偏乐观。区间为 95% 置信区间。</translation>
     </message>
     <message>
         <source>The weights and the temperature of the probabilities were chosen on validation images, so the metrics are slightly optimistic.</source>
@@ -14197,18 +14253,6 @@
         <translation>没有已标注的验证或测试图片，因此性能未知。</translation>
     </message>
     <message>
-        <source>Measured with this export on {n} test {n:image, which was|images, which were} not used for training or for any choice. Intervals are 95% CI.</source>
-        <translation>用此模型包在 {n} 张测试图片上测得；这些图片未用于训练，也未用于任何选择。区间为 95% 置信区间。</translation>
-    </message>
-    <message>
-        <source>Measured with this export on {n} test {n:image, which was|images, which were} not used for training. The operating point was chosen on {n:it|them}, so the metrics are slightly optimistic. Intervals are 95% CI.</source>
-        <translation>用此模型包在 {n} 张测试图片上测得；这些图片未用于训练，但工作点是按它们选择的，因此指标略偏乐观。区间为 95% 置信区间。</translation>
-    </message>
-    <message>
-        <source>Measured with this export on {n} validation {n:image, which was|images, which were} not used for training. Weights and thresholds were chosen on {n:it|them}, so the metrics are slightly optimistic. Intervals are 95% CI.</source>
-        <translation>用此模型包在 {n} 张验证图片上测得；这些图片未用于训练，但权重和阈值是按它们选择的，因此指标略偏乐观。区间为 95% 置信区间。</translation>
-    </message>
-    <message>
         <source>Only {n} of the {m} {m:image|images} {n:was|were} evaluated within the time limit.</source>
         <translation>在时限内只评估了 {m} 张图片中的 {n} 张。</translation>
     </message>
@@ -14363,6 +14407,10 @@
     <message>
         <source>Verdict</source>
         <translation>判定</translation>
+    </message>
+    <message>
+        <source>The metrics of classes with fewer than {n} images or {m} parts are not reliable: {names}.</source>
+        <translation>图片少于 {n} 张或零件少于 {m} 个的类别，其指标不可靠：{names}。</translation>
     </message>
     <message>
         <source>All</source>
@@ -14801,10 +14849,6 @@
         <translation>训练、验证和测试</translation>
     </message>
     <message>
-        <source>Measured on {n} {split} {n:image|images} of {m} {m:part|parts}, with the current labels. Intervals are 95% CI.</source>
-        <translation>在 {m} 个零件的 {n} 张{split}图片上按当前标注测得。区间为 95% 置信区间。</translation>
-    </message>
-    <message>
         <source>Training images are included, so the metrics do not apply to new images.</source>
         <translation>包含训练图片，因此这些指标不能说明对新图片的效果。</translation>
     </message>
@@ -14971,10 +15015,6 @@
     <message>
         <source>None.</source>
         <translation>无。</translation>
-    </message>
-    <message>
-        <source>Only {n} {n:image was|images were} evaluated. The metrics are rough; rely on the intervals.</source>
-        <translation>只评估了 {n} 张图片。指标很粗略，请以区间为准。</translation>
     </message>
     <message>
         <source>The {n} {n:image shows|images show} {m} {m:part|parts}. Images of the same part are similar, so they say less about new parts than the same number of different parts.</source>
@@ -15797,6 +15837,14 @@
         <translation>如果图片的异常分数（其区域按概率加权的面积）高于 {n} px²，则判定为 {bad}；否则判定为 {good}。</translation>
     </message>
     <message>
+        <source>Measured on {n} {split} {n:image|images} of {m} {m:part|parts}, with the current labels.</source>
+        <translation>在 {m} 个零件的 {n} 张{split}图片上按当前标注测得。</translation>
+    </message>
+    <message>
+        <source>Only {n} {n:image was|images were} evaluated. The metrics are rough; where there are intervals, rely on these.</source>
+        <translation>只评估了 {n} 张图片，指标较粗略；给出区间时，请以区间为准。</translation>
+    </message>
+    <message>
         <source>this is not an image file that can be read</source>
         <translation>这不是可读取的图片文件</translation>
     </message>
@@ -16207,18 +16255,6 @@
         <translation>点击分割(&amp;E)</translation>
     </message>
     <message>
-        <source>Click segmentation: click a defect; your own Segment Anything model outlines it</source>
-        <translation>点击分割：点击缺陷，由您自己的 Segment Anything 模型勾画轮廓</translation>
-    </message>
-    <message>
-        <source>Click or drag a box; more clicks add, right-click removes; Enter paints; Backspace removes a point</source>
-        <translation>点击或拖出方框；继续点击添加，右键点击移除；回车涂画；退格键移除一个点</translation>
-    </message>
-    <message>
-        <source>Choose the two ONNX files in Settings &gt; Click model first</source>
-        <translation>请先在“设置 &gt; 点击分割模型”中选择两个 ONNX 文件</translation>
-    </message>
-    <message>
         <source>Click adds corners, drag moves them, also later, Shift-click removes them; Enter closes</source>
         <translation>点击添加顶点，拖动可随时移动顶点，按住 Shift 点击删除；回车闭合</translation>
     </message>
@@ -16237,6 +16273,14 @@
     <message>
         <source>Magic wand: press to select similar colors or grays, drag to set the tolerance</source>
         <translation>魔棒：按下选择颜色或灰度相近的区域，拖动调整容差</translation>
+    </message>
+    <message>
+        <source>Click segmentation: click a defect, a network outlines it; correct it by more clicks</source>
+        <translation>点击分割：点击缺陷，由网络勾画轮廓；继续点击可修正</translation>
+    </message>
+    <message>
+        <source>Click or drag a box; more clicks add, right-click removes; Enter paints</source>
+        <translation>点击或拖出方框；继续点击可添加，右键可移除；回车绘制</translation>
     </message>
     <message>
         <source>Polygon: click the corners; Enter closes it, Esc discards it</source>

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ast
 import copy
-import functools
 import json
 import pickle
 import re
@@ -15,6 +14,7 @@ from pathlib import Path
 import pytest
 
 import workbench
+from tests.syntax_trees import nodes
 from workbench.core import messages, problems
 from workbench.core.evaluation.expectation import CHANGES
 from workbench.core.evaluation.figures import METRICS
@@ -32,12 +32,6 @@ PROSE = re.compile(r"[a-z]+[,;]? [a-z]+[,;]? ")
 
 def fields_of(pattern: str) -> set[str]:
     return {name for _, name, _, _ in string.Formatter().parse(pattern) if name}
-
-
-@functools.cache
-def nodes(path: Path) -> tuple[ast.AST, ...]:
-    """Return all nodes of the syntax tree of a file, in the order of `ast.walk`."""
-    return tuple(ast.walk(ast.parse(path.read_text("utf-8"))))
 
 
 def syntax(*packages: str) -> Iterator[tuple[str, tuple[ast.AST, ...]]]:

@@ -30,6 +30,23 @@ def eight_bit() -> InputLimits:
     return limits_of([part(seed) for seed in range(12)])
 
 
+def sparse(seed: int) -> np.ndarray:
+    """Return a white image with twelve dark squares, which cover 5 % of it."""
+    rng = np.random.default_rng(seed)
+    image = rng.normal(240, 4, (640, 640))
+    for y, x in rng.integers(0, 600, (12, 2)):
+        image[y : y + 40, x : x + 40] = 20
+    return np.clip(np.rint(image), 0, 255).astype(np.uint8)
+
+
+def test_the_structures_of_sparse_images_are_not_missed():
+    limits = limits_of([sparse(seed) for seed in range(30)])
+    checks = [check_input(sparse(seed), limits)[1] for seed in range(100, 250)]
+    assert sum(not check.ok for check in checks) <= 1
+    bare = np.random.default_rng(1).normal(240, 4, (640, 640)).clip(0, 255).astype(np.uint8)
+    assert not check_input(bare, limits)[1].ok
+
+
 WIDE = part(100).astype(np.uint16)
 
 

@@ -15,7 +15,7 @@ from workbench.core.runs.launch import RunLock
 from workbench.core.runs.run import Run
 from workbench.inference.model_settings import MODEL_FILE, load_settings
 from workbench.inference.predictor import Predictor
-from workbench.session.verdict_evaluator import VerdictEvaluator
+from workbench.session.image_verdicts import VerdictEvaluator
 
 
 @pytest.fixture

@@ -152,7 +152,7 @@ def test_generated_defect_is_visible():
 
 def test_command_line(tmp_path, capsys, monkeypatch):
     """`train` needs no Paddle, and its check and the figures of the test images are in the JSON object."""
-    monkeypatch.setattr("workbench.training.train_verb.need_paddle", None)
+    monkeypatch.setattr("workbench.training.__main__.need_paddle", None)
     root = make_project(tmp_path / "project", 20)
     assert main(["train", str(root), "--model", "good", "--json"]) == 0
     result = json.loads(capsys.readouterr().out)

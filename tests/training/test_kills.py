@@ -111,7 +111,7 @@ def test_signal_during_the_start_is_a_failure_only_without_a_request_to_stop(lab
             channel.apply(encode_command("stop"))
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("workbench.training.train_verb._train", interrupted)
+    monkeypatch.setattr("workbench.training.__main__._train", interrupted)
     monkeypatch.setattr("workbench.training.__main__.claim_stdout", lambda: None)
     monkeypatch.setattr(ControlChannel, "listen", lambda self: None)
     main(["train", str(run.root)])

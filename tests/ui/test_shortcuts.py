@@ -11,6 +11,7 @@ import pytest
 from PySide6.QtCore import Qt
 from PySide6.QtGui import QKeySequence
 
+from tests.syntax_trees import nodes
 from workbench.core import resources
 from workbench.ui.actions.menus import commands, default_shortcuts, menu_tables
 from workbench.ui.shortcuts import FIXED_KEYS, key_sequences, key_text, with_key
@@ -23,10 +24,9 @@ SCORE = re.compile(r"\bF1$|F1[ ,]|\{f1\}")  # metric
 
 def string_constants(path: Path) -> Iterator[str]:
     """Yield the string literals of a source file, without docstrings and the keys of the command table."""
-    tree = ast.parse(path.read_text("utf-8"))
-    left_out = {id(node.value) for node in ast.walk(tree) if isinstance(node, ast.Expr)}
-    left_out |= {id(node.value) for node in ast.walk(tree) if isinstance(node, ast.keyword) and node.arg == "keys"}
-    for node in ast.walk(tree):
+    left_out = {id(node.value) for node in nodes(path) if isinstance(node, ast.Expr)}
+    left_out |= {id(node.value) for node in nodes(path) if isinstance(node, ast.keyword) and node.arg == "keys"}
+    for node in nodes(path):
         if isinstance(node, ast.Constant) and isinstance(node.value, str) and id(node) not in left_out:
             yield node.value
 
@@ -56,7 +56,7 @@ def test_every_key_of_the_canvas_is_listed():
     handled = {
         node.attr
         for path in (UI / "canvas").rglob("*.py")
-        for node in ast.walk(ast.parse(path.read_text("utf-8")))
+        for node in nodes(path)
         if isinstance(node, ast.Attribute) and node.attr.startswith("Key_")
     }
     digit_offset = {"Key_0"}  # subtracted from a digit key

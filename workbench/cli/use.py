@@ -85,8 +85,8 @@ def add_area_arguments(parser: argparse.ArgumentParser) -> None:
         "--most-shift",
         type=float,
         default=10.0,
-        metavar="%",
-        help="greatest movement in %% of the longer side (10)",
+        metavar="PERCENT",
+        help="greatest movement in percent of the longer side (10)",
     )
     parser.add_argument(
         "--most-angle", type=float, default=10.0, metavar="DEGREES", help="greatest rotation, 0 for none (10)"

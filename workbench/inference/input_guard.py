@@ -17,7 +17,9 @@ import numpy as np
 from .io.opencv import cv2
 from .io.tiff_regions import ImageArray
 
-_WINDOW, _WINDOWS = 32, 4  # side of a measured window in pixels, and their number along each side of an image
+# Side of a measured window in pixels, and their number along each side of an image: few large ones miss the structures
+# of sparse images, such as the tracks of a circuit board.
+_WINDOW, _WINDOWS = 16, 8
 _TYPES = {"uint8": 255.0, "uint16": 65535.0, "float32": 1.0}  # largest values
 _BITS = {255.0: 8, 1023.0: 10, 4095.0: 12, 16383.0: 14, 65535.0: 16}  # of a largest value
 _SATURATED = 0.996  # share of the largest value
@@ -127,13 +129,18 @@ class InputLimits:
 
 @dataclass(frozen=True)
 class InputCheck:
-    """Result for one image. ok: it is like the training images. why: reasons against it, and other remarks."""
+    """Result for one image. ok: it is like the training images. why: reasons against it, and other remarks.
+
+    unlike: unlike score, see `known_features`, whose limit is 1; None if the model or its engine has none.
+    """
 
     ok: bool
     why: tuple[str, ...] = ()
+    unlike: float | None = None
 
     def to_json(self) -> dict[str, Any]:
-        return {"ok": self.ok, "why": list(self.why)}
+        score = {} if self.unlike is None else {"unlike": self.unlike}
+        return {"ok": self.ok, "why": list(self.why), **score}
 
 
 def is_withheld(limits: InputLimits | None, check: InputCheck | None) -> bool:
@@ -156,7 +163,7 @@ class ImageMeasures:
 
     @classmethod
     def of(cls, image: ImageArray) -> ImageMeasures:
-        """Measure an image, in at most 16 windows at full resolution. Raises ValueError for other types of values."""
+        """Measure an image, in at most 64 windows at full resolution. Raises ValueError for other types of values."""
         if image.dtype.name not in _TYPES:
             raise ValueError(f"an image is uint8, uint16 or float32, not {image.dtype}")
         windows = _windows(image)

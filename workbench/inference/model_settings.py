@@ -16,6 +16,7 @@ from .input_guard import InputLimits
 from .inspection_area import InspectionArea, common_zones
 from .io.file_access import write_atomic
 from .io.json_io import JsonError, read_json
+from .known_features import KnownFeatures
 from .region_table import ANY_CLASS
 from .verdict_rule import UNSURE, VerdictRule
 
@@ -222,6 +223,7 @@ _OPTIONAL = (
     "border_exponent",
     "verdict_rule",
     "input",
+    "unlike",
     "areas",
 )  # omitted if empty, as in files older than these settings
 _FLOATS = (
@@ -268,6 +270,7 @@ class ModelSettings:
         part of the anomaly score is multiplied. 0 in models of earlier versions; with 2, regions that grow from the
         border into the image hardly count.
     input: what the training images were like; None: images are not compared with them.
+    unlike: features of the training images, for the unlike score; None: there is none.
     areas: inspection areas, each for the images of a folder; outside of it, everything is background, and a
         classification gets the mean gray value of the training images. Empty: whole images are inspected.
     batch: tiles per call of the network.
@@ -304,6 +307,7 @@ class ModelSettings:
     anomaly_exponent: int = 1
     border_exponent: int = 0
     input: InputLimits | None = None
+    unlike: KnownFeatures | None = None
     areas: tuple[InspectionArea, ...] = ()
     batch: int = 4
     threads: int = 0
@@ -390,7 +394,7 @@ def settings_from_json(content: Any) -> ModelSettings:
     classes = content.get("classes", [])
     require(isinstance(classes, list), "classes must be a list")
     engines = _engines_from_json(content.get("engines", {}))
-    parts = {"verdict_rule": VerdictRule, "input": InputLimits}
+    parts = {"verdict_rule": VerdictRule, "input": InputLimits, "unlike": KnownFeatures}
     read = {name: _part_from_json(name, kind, content.get(name)) for name, kind in parts.items()}
     classes = tuple(_class_from_json(entry) for entry in classes)
     areas = content.get("areas", [])

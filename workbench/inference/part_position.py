@@ -158,8 +158,9 @@ def find_part(
         return Placement(why=start)
     motion = cv2.MOTION_EUCLIDEAN if reference.most_angle else cv2.MOTION_TRANSLATION
     criteria = (cv2.TERM_CRITERIA_EPS | cv2.TERM_CRITERIA_COUNT, _ITERATIONS, _PRECISION)
+    everywhere = np.ones(edges.shape, np.uint8)
     try:
-        correlation, matrix = cv2.findTransformECC(template.edges, edges, start, motion, criteria, None, 5)  # ty: ignore[no-matching-overload]  as its documentation says
+        correlation, matrix = cv2.findTransformECC(template.edges, edges, start, motion, criteria, everywhere, 5)
     except cv2.error:  # it does not converge
         return Placement(why="the part of the reference image was not found")
     if correlation < _LEAST_CORRELATION:

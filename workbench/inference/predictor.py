@@ -11,10 +11,12 @@ from typing import Any, Protocol, runtime_checkable
 import numpy as np
 
 from .engines import EngineError, NotFiniteError, choose_engine
+from .engines.feature_engine import FeatureEngine
 from .input_guard import InputCheck, check_input, is_withheld
 from .inspection_area import NO_MAPS, AreaMaps, InspectionArea, placed_area
 from .io.opencv import cv2
 from .io.tiff_regions import ImageArray
+from .known_features import FeatureCells, UnlikeScore
 from .model_settings import MIRRORED, MODEL_FILE, UNSURE, ModelSettings, load_settings
 from .part_position import Placement, is_lost
 from .region_table import RegionTable
@@ -265,18 +267,20 @@ class Predictor:
         _check_image(image)
         area, placement = placed_area(self.settings.areas, name, image if whole is None else whole)
         image, found = self._check_input(image)
-        withheld = is_withheld(self.settings.input, found) or is_lost(placement)
-        if placement is not None and is_lost(placement):
+        lost = placement is not None and is_lost(placement)
+        if placement is not None and lost:
             found = InputCheck(False, (placement.why, *(found.why if found is not None else ())))
         inside = _inside(area, image, crop)
+        unlike = None if self.settings.unlike is None else UnlikeScore(self.settings.unlike, inside)
         if self.settings.task == "classification":
             image = image if inside is None else blank_outside(np.asarray(image), inside, self.settings)
-            values = self._verdict_probabilities(image, cancelled)
+            values = self._verdict_probabilities(image, cancelled, unlike)
+            found = found if unlike is None else unlike.checked(found, image.shape)
             if progress:
                 progress(1, 1)
             probabilities = {name: float(value) for name, value in zip(self.settings.verdicts, values)}
             best = int(np.argmax(values))
-            given = values[best] >= self.settings.unsure and not withheld
+            given = values[best] >= self.settings.unsure and not (lost or is_withheld(self.settings.input, found))
             verdict = self.settings.verdicts[best] if given else UNSURE
             heat = activation_map(image, self.settings, self.engine, best) if keep_heat else None
             took = _milliseconds_since(started)
@@ -285,7 +289,7 @@ class Predictor:
         mask = np.empty((height, width), np.uint8)
         scores = np.empty((height, width), np.uint8)
         class_scores = np.empty((len(self.settings.classes), height, width), np.uint8) if keep_probabilities else None
-        for y, band in self._bands(image, progress, cancelled, background=False):
+        for y, band in self._bands(image, progress, cancelled, unlike, background=False):
             # One pass: multiply, round half to even, convert to bytes.
             quantized = cv2.convertScaleAbs(band.reshape(-1, width), alpha=255).reshape(band.shape)
             rows = slice(y, y + band.shape[1])
@@ -299,11 +303,29 @@ class Predictor:
         table = verdict_table(mask, scores, measured, self.settings, self._area_maps(image, area, crop))
         verdict = image_verdict(table, self.settings)
         given, reason = (None, None) if verdict is None else (verdict.name, verdict.reason)
-        if withheld:
+        found = found if unlike is None else unlike.checked(found, image.shape)
+        if lost or is_withheld(self.settings.input, found):
             given, reason = UNSURE, None
         took = _milliseconds_since(started)
         rest = class_scores, None, left_out, table, reason, found, placement
         return Prediction(mask, scores, regions, given, None, took, *rest)
+
+    def features(self, image: ImageArray, *, name: str = "") -> np.ndarray | None:
+        """Return the features of the cells of an image, float32 (cells, features); None if there are none.
+
+        image, name: as of `predict`. Raises EngineError.
+        """
+        area, _ = placed_area(self.settings.areas, name, image)
+        image, _ = self._check_input(image)
+        inside = _inside(area, image)
+        cells = FeatureCells(inside)
+        if self.settings.task == "classification":
+            image = image if inside is None else blank_outside(np.asarray(image), inside, self.settings)
+            self._verdict_probabilities(image, None, cells)
+        else:
+            for _ in self._bands(image, None, None, cells):
+                pass
+        return np.concatenate(cells.vectors) if cells.vectors else None
 
     def _area_maps(
         self, image: ImageArray, area: InspectionArea | None, crop: tuple[int, int, int, int] | None
@@ -341,9 +363,14 @@ class Predictor:
             result[:, ~inside] = np.eye(len(result), 1, dtype=np.float32)
         return result
 
-    def _verdict_probabilities(self, image: ImageArray, cancelled: Callable[[], bool] | None) -> np.ndarray:
+    def _verdict_probabilities(
+        self, image: ImageArray, cancelled: Callable[[], bool] | None, cells: FeatureCells | None = None
+    ) -> np.ndarray:
         batch = normalize(np.asarray(resize_for_network(image, self.settings)), self.settings)[None]
-        output = self._predict_tiles(batch, (1, len(self.settings.verdicts)), cancelled)[0].astype(np.float64)
+        outputs, features = self._predict_tiles(batch, (1, len(self.settings.verdicts)), cancelled, cells is not None)
+        if cells is not None and features is not None:
+            cells.add(features[0], (0, 0), batch.shape[2:], batch.shape[2:])
+        output = outputs[0].astype(np.float64)
         logits = np.log(np.maximum(output, 1e-30)) / self.settings.temperature
         values = np.exp(logits - logits.max())
         return (values / values.sum()).astype(np.float32)
@@ -353,18 +380,20 @@ class Predictor:
         image: ImageArray,
         progress: Callable[[int, int], None] | None,
         cancelled: Callable[[], bool] | None,
+        cells: FeatureCells | None = None,
         *,
         background: bool = True,
     ) -> Iterator[tuple[int, np.ndarray]]:
         """Yield (first row, probabilities 0..1 in image size) for bands of whole rows.
 
-        background: include the background as the first channel; otherwise only the classes.
+        cells: takes the features of each tile. background: include the background as the first channel; otherwise only
+        the classes.
         """
         settings = self.settings
         resized = resize_for_network(image, settings)
         network_height, network_width = resized.shape[:2]
         grid = prediction_grid(network_height, network_width, settings)
-        outputs = self._tile_outputs(resized, grid, progress, cancelled)
+        outputs = self._tile_outputs(resized, grid, progress, cancelled, cells)
         bands = stitch(grid, outputs if background else (output[1:] for output in outputs))
         for y, band in resize_bands(bands, resized.shape[:2], image.shape[:2]):
             yield y, np.clip(band, 0, 1)
@@ -375,6 +404,7 @@ class Predictor:
         grid: Grid,
         progress: Callable[[int, int], None] | None,
         cancelled: Callable[[], bool] | None,
+        cells: FeatureCells | None,
     ) -> Iterator[np.ndarray]:
         corners = list(grid)
         for first in range(0, len(corners), self.settings.batch):
@@ -382,23 +412,30 @@ class Predictor:
             tiles = [normalize(cut(image, grid, y, x), self.settings) for y, x in batch_corners]
             batch = np.stack(tiles) if len(tiles) > 1 else tiles[0][None]
             channels = len(self.settings.classes) + 1
-            tile_outputs = self._predict_tiles(
-                batch, (len(batch_corners), channels, grid.tile_height, grid.tile_width), cancelled
-            )
+            expected = (len(batch_corners), channels, grid.tile_height, grid.tile_width)
+            tile_outputs, features = self._predict_tiles(batch, expected, cancelled, cells is not None)
             for index, output in enumerate(tile_outputs):
+                if cells is not None and features is not None:
+                    cells.add(features[index], batch_corners[index], expected[2:], (grid.height, grid.width))
                 if progress:
                     progress(first + index + 1, len(corners))
                 yield output
 
     def _predict_tiles(
-        self, batch: np.ndarray, expected: tuple[int, ...], cancelled: Callable[[], bool] | None
-    ) -> np.ndarray:
-        """Return the network's output, averaged over the original and the configured mirrored versions of the batch."""
+        self, batch: np.ndarray, expected: tuple[int, ...], cancelled: Callable[[], bool] | None, with_features: bool
+    ) -> tuple[np.ndarray, np.ndarray | None]:
+        """Return the network's output, averaged over the original and the configured mirrored versions of the batch.
+
+        with_features: return the features of the original version too, if the engine has them.
+        """
         total: np.ndarray | None = None
+        features: np.ndarray | None = None
         for axes in [(), *(MIRRORED[name] for name in self.settings.mirrored)]:
             if cancelled and cancelled():
                 raise PredictionCancelled
-            output = self._run_engine(np.ascontiguousarray(np.flip(batch, axes)), expected, cancelled)
+            version = np.ascontiguousarray(np.flip(batch, axes))
+            output, found = self._run_engine(version, expected, cancelled, with_features and not axes)
+            features = found if features is None else features
             if len(expected) == 4:
                 output = np.flip(output, axes)
             # Not in place: the first output may be memory owned by the engine.
@@ -406,14 +443,17 @@ class Predictor:
         assert total is not None
         if self.settings.mirrored:
             total /= np.float32(1 + len(self.settings.mirrored))
-        return total
+        return total, features
 
     def _run_engine(
-        self, batch: np.ndarray, expected: tuple[int, ...], cancelled: Callable[[], bool] | None
-    ) -> np.ndarray:
+        self, batch: np.ndarray, expected: tuple[int, ...], cancelled: Callable[[], bool] | None, with_features: bool
+    ) -> tuple[np.ndarray, np.ndarray | None]:
         engine = self.engine
+        features: np.ndarray | None = None
         try:
-            if cancelled is not None and isinstance(engine, CancellableEngine):
+            if with_features and isinstance(engine, FeatureEngine):
+                outputs, features = engine.with_features(batch, cancelled)
+            elif cancelled is not None and isinstance(engine, CancellableEngine):
                 outputs = np.asarray(engine.run_until(batch, cancelled))
             else:
                 outputs = np.asarray(engine(batch))
@@ -428,7 +468,10 @@ class Predictor:
             )
         if not np.isfinite(outputs).all():
             raise NotFiniteError("The network answered with numbers that are not finite.")
-        return outputs.astype(np.float32, copy=False)
+        known = self.settings.unlike
+        if features is not None and known is not None and features.shape[:2] != (len(batch), known.cell.features):
+            raise EngineError(f"The network does not fit its settings: its features are {features.shape}.")
+        return outputs.astype(np.float32, copy=False), features
 
 
 def _inside(

@@ -1,4 +1,4 @@
-"""Segmentation of the shown image by clicks, with a pair of ONNX networks of the user, in a worker thread."""
+"""Segmentation of the shown image by clicks in a worker thread: built-in network, or two ONNX networks of the user."""
 
 from __future__ import annotations
 
@@ -10,7 +10,8 @@ from pathlib import Path
 import numpy as np
 from PySide6.QtCore import QObject, Signal
 
-from workbench.core.click_model.click_model import ClickCancelled, ClickMask, ClickModel, Prompts
+from workbench.core.click_model.click_model import ClickCancelled, ClickMask, ClickModel, Prior, Prompts
+from workbench.core.click_model.click_network import BuiltInModel
 from workbench.core.geometry.drawing import Rect
 from workbench.core.problems import ClickModelChanged, ClickModelRefused, Problem
 from workbench.session.preferences import Preferences
@@ -24,11 +25,11 @@ def ignore_result(found: ClickMask | None) -> None:
 
 
 class ClickSegmentation(QObject):
-    """Owner of the networks, whose files are in the preferences, and of the only thread that uses them.
+    """Owner of the networks and of the only thread that uses them.
 
-    The networks are loaded at the first use. Each request cancels the one before. `problem`: why the files cannot be
-    used, None if the last request succeeded. `working`: what is being computed, "" (nothing), "loading", "encoding" or
-    "segmenting".
+    The built-in network is used unless both files of another one are in the preferences. It
+    is loaded at the first use. Each request cancels the one before. `problem`: why the files cannot be used, None if
+    the last request succeeded. `working`: what is being computed, "" (nothing), "loading", "encoding" or "segmenting".
     """
 
     changed = Signal()
@@ -38,7 +39,7 @@ class ClickSegmentation(QObject):
         super().__init__()
         self._preferences = preferences
         self.tasks = TaskRunner(1, self)
-        self.model: ClickModel | None = None  # set and used in the worker thread only
+        self.model: ClickModel | BuiltInModel | None = None  # set and used in the worker thread only
         self._loaded_from: tuple[str, str, str] = ("", "", "")  # files and values of the loaded networks
         self._prepared: weakref.ref[np.ndarray] | None = None  # whose features are computed or being computed
         self.interface_name = ""  # of the loaded networks
@@ -49,8 +50,8 @@ class ClickSegmentation(QObject):
     # --- files ------------------------------------------------------------------------------------
 
     @property
-    def available(self) -> bool:
-        """True if both files are chosen."""
+    def own_files(self) -> bool:
+        """True if both files of the user's networks are chosen."""
         return bool(self._preferences.click_encoder and self._preferences.click_decoder)
 
     def choose(self, name: str, value: str) -> None:
@@ -65,23 +66,25 @@ class ClickSegmentation(QObject):
 
     def _load_again(self, task: Task) -> None:
         self._unload()
-        if self.available:
-            self._loaded(task)
+        self._loaded(task)
 
     def _unload(self) -> None:
         model, self.model = self.model, None
         if model is not None:
             model.terminate()
 
-    def _loaded(self, task: Task) -> ClickModel:
+    def _loaded(self, task: Task) -> ClickModel | BuiltInModel:
         """Return the networks of the chosen files as they are now. Runs in the worker thread."""
-        chosen = (*self._files, self._preferences.click_values)
+        chosen = (*self._files, self._preferences.click_values) if self.own_files else ("", "", "")
         if self.model is None or chosen != self._loaded_from:  # also if the loading was canceled by a click
             self._unload()
-            encoder, decoder = (Path(p).expanduser() for p in self._files)
-            self.model = ClickModel(encoder, decoder, self._preferences.click_values, task.cancelled)
+            if self.own_files:
+                encoder, decoder = (Path(p).expanduser() for p in self._files)
+                self.model = ClickModel(encoder, decoder, self._preferences.click_values, task.cancelled)
+                self.interface_name = self.model.interface.name
+            else:
+                self.model = BuiltInModel()
             self._loaded_from = chosen
-            self.interface_name = self.model.interface.name
         else:
             try:
                 self.model.check_files()
@@ -99,15 +102,13 @@ class ClickSegmentation(QObject):
     def prepare(self, image: np.ndarray) -> None:
         """Compute the features of an image in advance. Does nothing after a failure, until the next click."""
         known = self._prepared is not None and self._prepared() is image
-        if known or not self.available or self.problem is not None or self.tasks.busy:
+        if known or self.problem is not None or self.tasks.busy:
             return
         self._prepared = weakref.ref(image)
         window = Rect(0, 0, image.shape[1], image.shape[0])
         self._submit("encoding", lambda task: self._loaded(task).encode(image, window, task.cancelled))
 
-    def segment(
-        self, image: np.ndarray, window: Rect, prompts: Prompts, prior: np.ndarray | None, deliver: Deliver
-    ) -> None:
+    def segment(self, image: np.ndarray, window: Rect, prompts: Prompts, prior: Prior, deliver: Deliver) -> None:
         """Segment a window of an image. `deliver` receives the mask, or None after `failed`; nothing if canceled."""
 
         def work(task: Task) -> ClickMask:

@@ -175,8 +175,8 @@ class LabelImportJob(TransactionJob):
             return
 
         def compare(task: Task) -> MergeReport:
-            options = {"progress": task.report, "stopped": task.cancelled}
-            return merge_project(project, Project.open(root, write=False), keep=keep, dry_run=True, **options)
+            other, progress = Project.open(root, write=False), ThinnedProgress(task.report)
+            return merge_project(project, other, keep=keep, dry_run=True, progress=progress, stopped=task.cancelled)
 
         self._begin("reading", compare, self.merge_planned.emit, self._failed)
 
@@ -189,8 +189,8 @@ class LabelImportJob(TransactionJob):
             return
 
         def prepare(task: Task) -> tuple[MergeReport, ImportJournal | None]:
-            options = {"progress": task.report, "stopped": task.cancelled}
-            return prepare_merge(project, Project.open(root, write=False), keep=keep, **options)
+            other, progress = Project.open(root, write=False), ThinnedProgress(task.report)
+            return prepare_merge(project, other, keep=keep, progress=progress, stopped=task.cancelled)
 
         self._begin("comparing", prepare, partial(self._prepared, self.merged), self._failed)
 

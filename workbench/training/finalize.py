@@ -30,16 +30,19 @@ from workbench.inference.batch.benchmark import time_calls
 from workbench.inference.engines import EngineError
 from workbench.inference.model_settings import ModelSettings, SettingsError
 from workbench.inference.predictor import Engine, Predictor
-from workbench.training import checkpoint, networks
+from workbench.training import checkpoint, networks, onnx_graph
 from workbench.training.device import Device, release_memory
 from workbench.training.evaluator import DygraphEngine, Evaluation
 from workbench.training.export.export_images import refit_rule
+from workbench.training.feature_learning import learn_features
 from workbench.training.networks import learn_input
 from workbench.training.optimizers import Arrays, weights
 from workbench.training.threshold_search import TEMPERATURES
 from workbench.training.training_context import TrainingContext
 
 _MIN_TILE = 64  # network pixels
+
+_FEATURE_SECONDS, _SECONDS_AFTER_STOP = 20.0, 3.0  # in which features of images are computed
 
 Result = TypeVar("Result")
 
@@ -172,6 +175,8 @@ def finalize_run(context: TrainingContext, *, images_per_second: float) -> Finis
         result.update(_evaluate_all(context, usable))
     if context.settings.model == "unet":
         result["rule"] = keep_rule(context)
+    if usable:
+        _learn_features(context)
     summary = {
         "steps": context.state.step,
         "seconds": round(context.clock.elapsed, 2),
@@ -182,6 +187,25 @@ def finalize_run(context: TrainingContext, *, images_per_second: float) -> Finis
         "usable": usable,
     }
     return Finished(why="stopped" if context.control.stop else "done", result={**result, **summary})
+
+
+def _learn_features(context: TrainingContext) -> None:
+    """Store the features of the training and validation images, for the unlike score."""
+    best = context.best
+    limit = context.budget.final_evaluation_seconds()
+    most = _SECONDS_AFTER_STOP if context.control.stop else _FEATURE_SECONDS
+    try:
+        known = learn_features(
+            context.project,
+            context.dataset,
+            Predictor.open(context.run.best, engine="onnx"),
+            onnx_graph.stage_widths(context.learner.mean),
+            seconds=most if limit is None else min(most, limit / 2),
+        )
+    except (EngineError, SettingsError, OSError) as error:
+        context.report(Trouble(what=Message.of(error), done=Message("training.no_unlike_score")))
+        return
+    best.choose_final(dataclasses.replace(best.settings, unlike=known), best.score)
 
 
 def keep_rule(context: TrainingContext) -> Message | None:

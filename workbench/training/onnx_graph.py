@@ -20,6 +20,7 @@ from workbench.core import lite0
 from workbench.core.frozen_encoder import add_levels
 from workbench.core.runs.onnx_files import GraphBuilder, Shape, checked_model
 from workbench.core.runs.training_settings import TrainingSettings
+from workbench.inference.engines.registry import FEATURES
 from workbench.inference.io.file_access import make_folder, write_atomic
 from workbench.training.encoders import (
     STATISTICS,
@@ -38,29 +39,56 @@ Verdicts = ResNet | Lite0Classifier
 INPUT, OUTPUT, MAPS = "picture", "probabilities", "maps"
 
 
-def to_onnx(net: UNet | Verdicts, channels: int, side: int | None, *, maps: bool = False) -> onnx.ModelProto:
+def to_onnx(
+    net: UNet | Verdicts, channels: int, side: int | None, *, maps: bool = False, features: bool = False
+) -> onnx.ModelProto:
     """Return the network with its softmax, for batches of any size.
 
     channels: of the input, float32 (N, channels, H, W). side: height and width of the input; None for any. Output:
-    float32 (N, K, H, W) of a UNet, (N, V) of the others. maps: these have a second output, float32 (N, V, h, w), the
-    contribution of each position of the features to each verdict.
+    float32 (N, K, H, W) of a UNet, (N, V) of the others. maps: these have a further output, float32 (N, V, h, w), the
+    contribution of each position of the features to each verdict. features: further output, float32 (N, F, h, w), the
+    mean of each channel of the encoder's stages over cells as large as a position of the last stage.
     """
     graph = OnnxGraph()
     outputs: dict[str, Shape] = {}
     if isinstance(net, UNet):
-        _pixel_output(graph, net, _unet(graph, net, INPUT))
+        stages, x = _unet(graph, net, INPUT)
+        _pixel_output(graph, net, x)
         outputs[OUTPUT] = ["N", net.outputs, "H", "W"]
     else:
         if isinstance(net, Lite0Classifier):
-            _pooled_output(graph, net, maps)
+            stages = _pooled_output(graph, net, maps)
         else:
             x = INPUT if net.standardize is None else _standardized(graph, net.standardize, INPUT)
-            _image_output(graph, net, _stages(graph, net, x)[-1], maps)
+            stages = _stages(graph, net, x)
+            _image_output(graph, net, stages[-1], maps)
         outputs[OUTPUT] = ["N", net.head.weight.shape[1]]
         if maps:
             outputs[MAPS] = [*outputs[OUTPUT], "h", "w"]
+    if features:
+        _features_output(graph, stages, small=isinstance(net, ResNet) and net.small)
+        outputs[FEATURES] = ["N", sum(stage_widths(net)), "rows", "columns"]
     sides = ["H", "W"] if side is None else [side, side]
     return graph.network({INPUT: ("N", channels, *sides)}, outputs)
+
+
+def _features_output(graph: OnnxGraph, stages: Sequence[str], *, small: bool) -> None:
+    """Add the means of all stages over cells of the last one. small: the first two have the same size."""
+    pooled = []
+    for number, stage in enumerate(stages):
+        side = 2 ** (len(stages) - 1 - (max(number, 1) if small else number))
+        pooled.append(graph.add("AveragePool", [stage], kernel_shape=[side] * 2, strides=[side] * 2))
+    graph.add("Concat", pooled, FEATURES, axis=1)
+
+
+def stage_widths(net: UNet | Verdicts) -> list[int]:
+    """Return the numbers of channels of the encoder's stages, which the features hold one after the other."""
+    body = net.down if isinstance(net, UNet) else net.body if isinstance(net, Lite0Classifier) else net
+    if isinstance(body, Lite0Body):
+        return list(body.widths)
+    if isinstance(body, ResNetBody):
+        return [body.stem.convolve.weight.shape[0], *(body.blocks[end].outputs for end in body._ends)]
+    return [level.second.weight.shape[0] for level in body]
 
 
 def statistics_onnx(net: Lite0Classifier, channels: int) -> onnx.ModelProto:
@@ -73,7 +101,8 @@ def statistics_onnx(net: Lite0Classifier, channels: int) -> onnx.ModelProto:
 
 def write_onnx(net: UNet | Verdicts, settings: TrainingSettings, path: Path, *, maps: bool = False) -> None:
     """Write the network atomically to an ONNX file. Raises OSError."""
-    model = to_onnx(net, settings.channels, None if settings.model == "unet" else settings.input_size, maps=maps)
+    side = None if settings.model == "unet" else settings.input_size
+    model = to_onnx(net, settings.channels, side, maps=maps, features=True)
     make_folder(path.parent)
     write_atomic(path, model.SerializeToString())
 
@@ -124,7 +153,8 @@ def _pair(value: int | Sequence[int]) -> list[int]:
 # --- networks: each function corresponds to the `forward` of its layer --------------------------------
 
 
-def _unet(graph: OnnxGraph, net: UNet, x: str) -> str:
+def _unet(graph: OnnxGraph, net: UNet, x: str) -> tuple[list[str], str]:
+    """Return the outputs of the encoder's stages and of the decoder."""
     if net.contrast is not None:
         x = _local_contrast(graph, net.contrast, x)
     if net.stem is not None:
@@ -145,7 +175,7 @@ def _unet(graph: OnnxGraph, net: UNet, x: str) -> str:
         kernel = graph.constant(to_array(up_block.grow.weight))
         enlarged = graph.add("ConvTranspose", [x, kernel], kernel_shape=[2, 2], strides=[2, 2])
         x = _double_convolution(graph, up_block.convolve, graph.join(skip, enlarged))
-    return x
+    return stage_outputs, x
 
 
 def _pixel_output(graph: OnnxGraph, net: UNet, x: str) -> None:
@@ -295,7 +325,8 @@ def _moments(graph: OnnxGraph, net: Lite0Classifier) -> list[tuple[list[str], li
     return result
 
 
-def _pooled_output(graph: OnnxGraph, net: Lite0Classifier, maps: bool) -> None:
+def _pooled_output(graph: OnnxGraph, net: Lite0Classifier, maps: bool) -> list[str]:
+    """Add the outputs and return the levels of the encoder."""
     center, scale, weight, bias = (
         to_array(tensor).astype(np.float64) for tensor in (net.center, net.scale, net.head.weight, net.head.bias)
     )
@@ -306,6 +337,7 @@ def _pooled_output(graph: OnnxGraph, net: Lite0Classifier, maps: bool) -> None:
     graph.add("Softmax", [graph.add("Gemm", [statistics, *weights])], OUTPUT, axis=1)
     if maps:
         _pooled_maps(graph, moments, weight, bias)
+    return [values[0] for values, _ in moments[1:]]
 
 
 def _pooled_maps(

@@ -10,6 +10,7 @@ from datetime import datetime
 import pytest
 
 from tests.core.documents.report_runs import make_other
+from tests.inference.shifted_parts import HEIGHT, WIDTH, part, view
 from tests.session.mask_run import FALSE, MISSED, make_mask_project
 from tests.session.stored_result import store_result, stored_result
 from tests.session.verdict_run import make_verdict_project
@@ -22,6 +23,7 @@ from workbench.core.documents.document import (
     Document,
     Gallery,
     ImagePairs,
+    Paragraph,
     Section,
     Series,
     Table,
@@ -45,7 +47,11 @@ from workbench.core.problems import RunUnusable
 from workbench.core.project import annotation
 from workbench.core.project.project import Project
 from workbench.core.runs.run import Run
+from workbench.inference.inspection_area import AreaPolygon, InspectionArea
 from workbench.inference.model_settings import ClassSettings, ModelSettings
+from workbench.inference.part_position import PartReference
+from workbench.inference.region_table import RegionLimit
+from workbench.inference.verdict_rule import VerdictRule
 
 WHEN = datetime(2026, 11, 23, 9, 30)
 
@@ -81,7 +87,7 @@ def test_report_of_masks_holds_metrics_errors_and_caveats(run):
         "Measured on 8 test images of 4 parts",
         "set apart before the training",
         "Recall, any defect6 of 7",
-        "no 95% CI: only 4 of at least 5 parts",
+        "6 of 7 (no CI)",
         "1 on 8 images",
         "none is stated below 5 parts",
         "Threshold",
@@ -347,3 +353,19 @@ def test_large_areas_are_in_square_millimeters():
     names = [str(size_name(third, size, 20.0)).rpartition("(")[2] for third, size in enumerate(sizes)]
     assert names == ["below 30,800 µm²)", "0.0308–1.32 mm²)", "1.32 mm² and more)"]
     assert str(size_range((20, 80), None)) == "20–80 px²" and str(size_range((20, 80), 10)) == "2,000–8,000 µm²"
+
+
+def test_zones_and_an_area_that_moves_have_a_sentence_each():
+    square = ((100, 90), (540, 90), (540, 390), (100, 390))
+    polygons = AreaPolygon(square), AreaPolygon(square[:3], zone="thread")
+    area = InspectionArea(WIDTH, HEIGHT, polygons, reference=PartReference.of(view(part(1)), most_angle=4))
+    rule = VerdictRule("region", limits=(RegionLimit(1, zone="thread"),))
+    settings = ModelSettings(
+        **{"task": "segmentation", "name": "m", "classes": (ClassSettings(1, "pit", "#ff0000"),), "min_area": (0,)},
+        **{"thresholds": (0.5,), "areas": (area,), "verdict_rule": rule},
+    )
+    texts = [str(block.text) for block in operating_point_blocks(settings) if isinstance(block, Paragraph)]
+    assert any("is inspected (1 polygon, 43% of the image)" in text for text in texts)
+    assert any("by up to 64 px and 4° from a reference image" in text for text in texts)
+    assert any("in all images without an area of their own: thread." in text for text in texts)
+    assert [str(row[2]) for row in operating_point_blocks(settings)[-1].rows] == ["in zone thread"]

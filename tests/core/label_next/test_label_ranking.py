@@ -270,6 +270,14 @@ def test_image_unlike_all_labeled_ones_is_reported():
     assert first.key == "new" and str(first.reasons[0]) == "Unlike all labeled images"
 
 
+def test_image_above_the_limit_of_the_unlike_score_comes_first():
+    features = directions(3)
+    candidates = [Candidate(f"{n}", features[n], regions=(), unlike=score) for n, score in enumerate((0.9, 1.75, 0.5))]
+    first, second = rank(candidates, NOTHING, 2)
+    assert first.key == "1" and str(first.reasons[0]) == "Unlike the training images: unlike score 1.8, limit 1"
+    assert "Unlike" not in str(second.reasons[0])
+
+
 def test_a_contradiction_comes_before_uncertainty():
     issue = LabelIssue("missing", 3, 0, 0.97, BOX, 81)
     features = directions(2)

@@ -69,6 +69,19 @@ def test_run_and_export_know_what_the_training_images_were_like(exported, traine
     assert not predictor.predict(np.zeros((90, 90), np.uint8)).input.ok
 
 
+def test_run_and_export_have_the_same_unlike_score(exported, trained):
+    run, export = Predictor.open(trained.best), Predictor.open(exported[0], engine="onnx")
+    assert run.settings.unlike == export.settings.unlike
+    assert run.settings.unlike.images == len(trained.dataset().of("train", "val"))
+    image = scratched(np.random.default_rng(9))[0]
+    checker = (np.indices((96, 96)).sum(axis=0) // 4 % 2 * 180 + 40).astype(np.uint8)
+    assert run.predict(image).input.unlike <= 1 < run.predict(checker).input.unlike
+    others = [name for name in ("openvino", "onnx") if name in export.settings.files]
+    for predictor in (export, *(Predictor.open(exported[0], engine=name) for name in others)):
+        for one in (image, checker):
+            assert predictor.predict(one).input.unlike == pytest.approx(run.predict(one).input.unlike, rel=1e-2)
+
+
 def test_readme_describes_the_export(exported, trained):
     text = (exported[0] / "README.md").read_text("utf-8")
     score = trained.ending().result["metrics"]["any_defect"]["dice"]

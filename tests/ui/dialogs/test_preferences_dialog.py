@@ -120,12 +120,12 @@ def test_files_of_the_click_model_are_checked_at_once(dialog, driver, tmp_path, 
     encoder, decoder = toy_pair(tmp_path, "sam2")
     decoder = decoder.rename(tmp_path / "decoder.onnx")  # keyboard events are made of ASCII characters only
     dialog.open_page("click_model")
-    assert "off" in status.text()
+    assert "built-in" in status.text()
     field = editor(dialog, "click_model", "Image encoder")
     field.line.setFocus()
     QTest.keyClicks(field.line, str(decoder))
     QTest.keyClick(field.line, Qt.Key.Key_Tab)
-    assert Preferences.load().click_encoder == str(decoder) and not clicks.available
+    assert Preferences.load().click_encoder == str(decoder) and not clicks.own_files
     monkeypatch.setattr(QFileDialog, "getOpenFileName", lambda *args: (str(encoder), ""))
     editor(dialog, "click_model", "Mask decoder").findChild(QPushButton).click()
     driver.qtbot.waitUntil(lambda: clicks.problem is not None, timeout=60_000)
@@ -139,13 +139,13 @@ def test_files_of_the_click_model_are_checked_at_once(dialog, driver, tmp_path, 
     values.setCurrentIndex(values.findData("255"))
     assert Preferences.load().click_values == "255"
     dialog.restore.click()
-    assert not clicks.available and Preferences.load().click_decoder == "" and "off" in status.text()
+    assert not clicks.own_files and Preferences.load().click_decoder == "" and "built-in" in status.text()
 
 
 def test_option_bar_opens_the_files_of_the_click_model(driver):
     driver.canvas.choose_tool("click")
     field = driver.window.options.click_model
-    assert field.isVisible() and field.state.text() == "No files chosen"
+    assert field.isVisible() and field.state.text() == "Built-in network"
     field.button.click()
     dialog = driver.window.findChild(PreferencesDialog)
     assert dialog.isVisible() and dialog.page == "click_model"

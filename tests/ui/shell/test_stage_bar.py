@@ -239,7 +239,7 @@ def test_height_of_the_training_panel_is_restored(style_sheet, driver, qtbot):
     qtbot.waitUntil(lambda: window.training.height() == 211)
 
 
-def test_messages_are_closed_by_escape_and_fade(driver, qtbot, monkeypatch):
+def test_messages_are_closed_by_escape_and_by_time(driver, qtbot, monkeypatch):
     # Esc closes the newest message, except a lasting one.
     messages = driver.window.messages
     messages.show_message("problem", "first")
@@ -252,7 +252,6 @@ def test_messages_are_closed_by_escape_and_fade(driver, qtbot, monkeypatch):
     # Information fades, progress does not.
     monkeypatch.setattr("workbench.ui.widgets.message_bar._TIMEOUT", 10)
     monkeypatch.setattr("workbench.ui.widgets.message_bar._BUTTON_TIMEOUT", 20)
-    monkeypatch.setattr("workbench.ui.widgets.message_bar._FADE", 10)
     messages.show_message("info", "progress", sticky=True)
     messages.show_message("info", "short")
     messages.show_message("problem", "stays")

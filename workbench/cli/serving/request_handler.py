@@ -1,6 +1,5 @@
 """Processing of a request from arrival to answer: upload, bounded executor, prediction, limits of time and memory.
 
-The network is shared by several threads: one call at a time, and equal batches that wait are joined.
 Image in a request: raw bytes, or the field `image` of a form. Kept in memory; only `serve --inbox` writes it to a file.
 """
 
@@ -25,6 +24,7 @@ from starlette.types import Receive
 from workbench.cli.serving.responses import Counters, Extra, Form, HttpError, Limits, write_response
 from workbench.inference.cpu_environment import release_free_memory
 from workbench.inference.engines import EngineError
+from workbench.inference.engines.feature_engine import FunctionEngine, Outputs, outputs_of
 from workbench.inference.io.image_header import describe
 from workbench.inference.io.image_io import ReadError, decode_image
 from workbench.inference.model_settings import ModelSettings
@@ -165,7 +165,7 @@ class EngineBatcher:
 
         While waiting it raises PredictionCancelled within 50 ms after `cancelled` returns True.
         """
-        return lambda batch: self._submit(batch, cancelled)
+        return FunctionEngine(lambda batch: self._submit(batch, cancelled))
 
     def close(self, seconds: float = 5.0) -> None:
         """Refuse all batches that wait, and wait up to `seconds` for the present call, since a network may hang."""
@@ -174,7 +174,7 @@ class EngineBatcher:
             self._changed.notify_all()
             self._changed.wait_for(lambda: not self._busy, seconds)
 
-    def _submit(self, batch: np.ndarray, cancelled: Callable[[], bool]) -> np.ndarray:
+    def _submit(self, batch: np.ndarray, cancelled: Callable[[], bool]) -> Outputs:
         request = _Request(batch)
         with self._changed:
             self._pending.append(request)
@@ -190,7 +190,7 @@ class EngineBatcher:
                     raise PredictionCancelled
         if request.error is not None:
             raise request.error
-        return np.asarray(request.result)
+        return request.result
 
     def _call_next(self) -> None:
         """Call the network for the next batches. The lock, which the caller holds, is released meanwhile."""
@@ -225,20 +225,21 @@ class EngineBatcher:
     def _call_together(self, call: list[_Request]) -> bool:
         """Return False if the network fails: one batch may be the cause, so each must be run separately."""
         try:
-            results = self._run(np.concatenate([request.batch for request in call]))
+            results, features = self._run(np.concatenate([request.batch for request in call]))
         except Exception:  # each engine raises errors of its own; run separately, a batch that fails reports its error
             return False
         ends = np.cumsum([len(request.batch) for request in call])
         if len(results) != ends[-1]:
             return False
         for request, end in zip(call, ends):
-            request.result = results[end - len(request.batch) : end]
+            own = slice(end - len(request.batch), end)
+            request.result = results[own], None if features is None else features[own]
         return True
 
-    def _run(self, batch: np.ndarray) -> np.ndarray:
-        results = np.asarray(self._engine(batch))
+    def _run(self, batch: np.ndarray) -> Outputs:
+        outputs = outputs_of(self._engine, batch)
         self._on_call(len(batch))
-        return results
+        return outputs
 
 
 # Called as (result, name of the image or None) in a worker thread; result: a reason if there is no prediction.

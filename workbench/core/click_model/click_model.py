@@ -153,6 +153,7 @@ MAX_FEATURES = 1 << 29  # bytes of the features that are kept
 _REMOVES, _ADDS, _CORNER, _OPPOSITE, _NO_POINT = 0, 1, 2, 3, -1  # labels of points
 
 Cancelled = Callable[[], bool]
+Prior = object  # of each model its own kind; of `ClickModel` float32 (1, 1, h, w)
 
 __all__ = ["ClickCancelled", "ClickMask", "ClickModel", "Prompts"]
 
@@ -167,10 +168,10 @@ class Prompts:
 
 @dataclass(frozen=True, eq=False)
 class ClickMask:
-    """Segmented object. prior: mask for the input of the next step, (1, 1, h, w); None if the network takes none."""
+    """Segmented object. prior: mask for the next step of the same model; None if it takes none."""
 
     selection: Selection
-    prior: np.ndarray | None
+    prior: Prior
     quality: float | None
 
 
@@ -224,7 +225,7 @@ class ClickModel:
         self._embedding(image, window, cancelled)
 
     def segment(
-        self, image: ImageArray, window: Rect, prompts: Prompts, prior: np.ndarray | None, cancelled: Cancelled
+        self, image: ImageArray, window: Rect, prompts: Prompts, prior: Prior, cancelled: Cancelled
     ) -> ClickMask:
         """Return the mask of the highest predicted quality for the prompts, with its pixels in the image.
 
@@ -235,8 +236,8 @@ class ClickModel:
         feeds = {**embedding.features, **self._prompt_feeds(prompts, embedding.frame)}
         if interface.mask_input is not None and interface.has_mask_input is not None:
             mask_shape = self._mask_shape(interface.mask_input)
-            used = prior is not None and prior.shape == mask_shape
-            mask = prior if used and prior is not None else np.zeros(mask_shape)
+            used = isinstance(prior, np.ndarray) and prior.shape == mask_shape
+            mask = prior if isinstance(prior, np.ndarray) and used else np.zeros(mask_shape)
             feeds["mask_input"] = mask.astype(interface.mask_input.dtype)
             feeds["has_mask_input"] = _filled(interface.has_mask_input, used)
         if interface.image_size is not None:

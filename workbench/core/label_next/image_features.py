@@ -40,11 +40,11 @@ from workbench.inference.batch.results_log import model_fingerprint
 from workbench.inference.cpu_environment import cores
 from workbench.inference.io.json_io import parse_json
 from workbench.inference.io.opencv import cv2
-from workbench.inference.predictor import PredictionCancelled, Predictor
+from workbench.inference.predictor import Prediction, PredictionCancelled, Predictor
 
 _EDGE, _CELLS, _COARSE, _ORIENTATIONS = 64, 4, 8, 8
 DESCRIPTOR_SIZE = _COARSE**2 + _CELLS**2 * _ORIENTATIONS + 6
-VERSION = 4
+VERSION = 5
 _FILES = ("looks.sqlite", "looks.sqlite-wal", "looks.sqlite-shm")
 _SCHEMA = """
 CREATE TABLE IF NOT EXISTS features (key TEXT PRIMARY KEY, stamp TEXT, feature BLOB, salience BLOB) WITHOUT ROWID;
@@ -161,20 +161,20 @@ class CachedPrediction:
     """Result of a model for one image.
 
     regions: predicted regions. issues: possible errors of the mask. labeled_regions: number of regions in the mask.
-    probabilities: of the verdicts, by name.
+    probabilities: of the verdicts, by name. unlike: unlike score, the greatest of its parts; 0 if there is none.
     """
 
     regions: tuple[RegionCertainty, ...] = ()
     issues: tuple[LabelIssue, ...] = ()
     labeled_regions: int = 0
     probabilities: Mapping[str, float] | None = None
+    unlike: float = 0.0
 
     def to_text(self) -> str:
         issues = [{**issue_to_json(issue), "bits": base64.b64encode(issue.bits).decode()} for issue in self.issues]
         regions = [asdict(region) for region in self.regions]
-        return json.dumps(
-            {"seen": regions, "slips": issues, "labelled": self.labeled_regions, "probabilities": self.probabilities}
-        )
+        values = {"labelled": self.labeled_regions, "probabilities": self.probabilities, "unlike": self.unlike}
+        return json.dumps({"seen": regions, "slips": issues, **values})
 
     @classmethod
     def from_text(cls, text: str) -> CachedPrediction:
@@ -183,7 +183,7 @@ class CachedPrediction:
         entries: list[dict[str, Any]] = [{**entry, "rect": Rect(**entry["rect"])} for entry in raw["seen"]]
         regions = tuple(RegionCertainty(**entry) for entry in entries)
         issues = tuple(issue_from_json({**entry, "bits": base64.b64decode(entry["bits"])}) for entry in raw["slips"])
-        return cls(regions, issues, int(raw["labelled"]), raw["probabilities"])
+        return cls(regions, issues, int(raw["labelled"]), raw["probabilities"], float(raw["unlike"]))
 
 
 class FeatureCache:
@@ -408,8 +408,8 @@ def scan_prediction(
     """
     if predictor.settings.task == "classification":
         result = predictor.predict(image, name=name, cancelled=cancelled)
-        return CachedPrediction(probabilities=result.probabilities)
-    regions, issues, labeled = [], [], 0
+        return CachedPrediction(probabilities=result.probabilities, unlike=_unlike(result))
+    regions, issues, labeled, unlike = [], [], 0, 0.0
     for part in _parts(*image.shape[:2]):
         result = predictor.predict(
             np.ascontiguousarray(image[part.slices]),
@@ -420,7 +420,7 @@ def scan_prediction(
             keep_probabilities=True,
         )
         assert result.class_scores is not None and result.mask is not None  # of a segmentation, as requested
-        corner = (part.x, part.y)
+        corner, unlike = (part.x, part.y), max(unlike, _unlike(result))
         regions += region_certainties(result.class_scores, predictor.settings, corner)
         if label is not None:
             part_issues, count = find_issues(
@@ -429,7 +429,12 @@ def scan_prediction(
             issues += part_issues
             labeled += count
     regions.sort(key=lambda region: (-region.uncertainty, -region.area))
-    return CachedPrediction(tuple(regions[:MAX_REGIONS]), tuple(worst_first(issues)[:MAX_ISSUES]), labeled)
+    kept = tuple(regions[:MAX_REGIONS]), tuple(worst_first(issues)[:MAX_ISSUES])
+    return CachedPrediction(*kept, labeled, unlike=unlike)
+
+
+def _unlike(result: Prediction) -> float:
+    return (result.input.unlike if result.input is not None else None) or 0.0
 
 
 def _parts(height: int, width: int) -> Iterator[Rect]:

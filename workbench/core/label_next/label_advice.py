@@ -143,6 +143,7 @@ def _candidate(result: ScanResult, row: ImageRow, group: str) -> Candidate:
         issues,
         started=row.labeled and not row.counts,
         salience=result.salience,
+        unlike=prediction.unlike,
     )
 
 

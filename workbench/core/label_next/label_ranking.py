@@ -75,7 +75,8 @@ class Candidate:
     """Image that may be labeled next. feature: see `describe`. group: part shown, "" if unknown.
 
     regions, probabilities: output of the model, None if not predicted. issues: contradictions to the label. salience:
-    see `saliency_features`, None if unknown.
+    see `saliency_features`, None if unknown. unlike: unlike score of the model, above its limit 1 for an image that is
+    unlike the training images.
     """
 
     key: str
@@ -86,6 +87,7 @@ class Candidate:
     issues: tuple[LabelIssue, ...] = ()
     started: bool = False  # something is labeled, so an empty label means a good image
     salience: np.ndarray | None = None
+    unlike: float = 0.0
 
 
 @dataclass(frozen=True)
@@ -182,10 +184,11 @@ def _salience_matches(candidates: Sequence[Candidate], labeled: LabeledImage) ->
 def priority(candidate: Candidate, labeled: LabeledImage, match: float | None = None) -> float:
     """Return the value of labeling an image: contradiction 0..1 + findings 0.._DETECTION_WEIGHT + uncertainty 0..1.
 
+    An image unlike the training images, of which the model knows nothing, counts as a contradiction.
     match: value of `_salience_matches`, 0..1, or None. It is independent of the model's findings, so the two are
     multiplied like probabilities.
     """
-    contradiction = max((issue.certainty for issue in candidate.issues), default=0.0)
+    contradiction = max((issue.certainty for issue in candidate.issues), default=float(candidate.unlike > 1))
     if candidate.probabilities:
         scarcity = {name: _scarcity(name, labeled) for name in candidate.probabilities}
         min_scarcity = min(scarcity.values())  # one of the verdicts is always found
@@ -248,6 +251,8 @@ def _reasons(
     salient: a spot stands out. varied: it was chosen for its appearance rather than for the output of the model.
     """
     reasons = [_contradiction(issue, candidate, labeled) for issue in worst_first(candidate.issues)[:1]]
+    if candidate.unlike > 1:
+        reasons.append(RankReason("unlike_training", {"n": f"{candidate.unlike:.2g}"}))
     appearance = [RankReason("spot")] if salient else []
     appearance += [RankReason("unlike")] if unlike else []
     if represented >= 2:

@@ -18,6 +18,8 @@ from workbench.core.runs.onnx_files import NetworkRefused
 from workbench.core.runs.run import IN_USE, Run, find_run
 from workbench.inference.batch.export_package import self_test, verify_checks
 from workbench.inference.engines import EngineError, choose_engine
+from workbench.inference.engines.feature_engine import Outputs
+from workbench.inference.engines.registry import FEATURES
 from workbench.inference.io.image_io import ReadError
 from workbench.inference.io.json_io import JsonError, parse_json
 from workbench.inference.model_settings import (
@@ -149,20 +151,26 @@ class ContainedEngine:
     def run_until(self, batch: np.ndarray, cancelled: Callable[[], bool]) -> np.ndarray:
         """Return the first output, see `inference.predictor.Engine`. Raises PredictionCancelled."""
         self._cancelled = cancelled
-        return self._outputs(batch, 0)[0]
+        return self._outputs(batch, lambda names: names[:1])[0]
+
+    def with_features(self, batch: np.ndarray, cancelled: Callable[[], bool] | None = None) -> Outputs:
+        """Return the output and the features, see `FeatureEngine`. Raises PredictionCancelled."""
+        self._cancelled = cancelled or _never
+        output, *features = self._outputs(batch, lambda names: names[:1] + [n for n in names[1:] if n == FEATURES])
+        return output, features[0] if features else None
 
     def maps(self, batch: np.ndarray) -> np.ndarray | None:
-        """Return the second output, see `OnnxEngine.maps`; canceled as the prediction before it."""
-        return next(iter(self._outputs(batch, 1)), None)
+        """Return the maps, see `OnnxEngine.maps`; canceled as the prediction before it."""
+        return next(iter(self._outputs(batch, lambda names: [n for n in names[1:] if n != FEATURES][:1])), None)
 
-    def _outputs(self, batch: np.ndarray, number: int) -> list[np.ndarray]:
-        """Return the output with a number, in a list that is empty if there is none."""
+    def _outputs(self, batch: np.ndarray, choose: Callable[[list[str]], list[str]]) -> list[np.ndarray]:
+        """Return the outputs that `choose` names among those of the network."""
         with self._lock:
             network, cancelled = self._network, self._cancelled
             try:
                 if not network.inputs:
                     network.load(cancelled)
-                names = list(network.outputs)[number : number + 1]
+                names = choose(list(network.outputs))
                 return network.run({next(iter(network.inputs)): batch}, names, cancelled) if names else []
             except NetworkCancelled as error:
                 raise PredictionCancelled from error

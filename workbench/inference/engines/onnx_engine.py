@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import io
 import os
+from collections.abc import Callable
 from functools import cache
 from pathlib import Path
 
@@ -14,6 +15,8 @@ import onnxruntime
 from ..cpu_environment import cores
 from ..io.file_access import read_regular
 from ..model_settings import EngineOptions, ModelSettings
+from .feature_engine import Outputs
+from .registry import FEATURES
 
 
 class OnnxEngine:
@@ -30,7 +33,8 @@ class OnnxEngine:
         self.session = onnxruntime.InferenceSession(read_regular(path), session_options(tuning), providers=providers())
         self._input = self.session.get_inputs()[0].name
         self._output, *others = [output.name for output in self.session.get_outputs()]
-        self._maps = others[0] if others else None
+        self._features = FEATURES if FEATURES in others else None
+        self._maps = next((name for name in others if name != FEATURES), None)
         self.device = "cuda" if "CUDAExecutionProvider" in self.session.get_providers() else "cpu"
 
     @property
@@ -40,6 +44,12 @@ class OnnxEngine:
 
     def __call__(self, batch: np.ndarray) -> np.ndarray:
         return np.asarray(self.session.run([self._output], {self._input: batch})[0])
+
+    def with_features(self, batch: np.ndarray, cancelled: Callable[[], bool] | None = None) -> Outputs:
+        """Return the output and the features, see `FeatureEngine`."""
+        names = [self._output] if self._features is None else [self._output, self._features]
+        output, *features = (np.asarray(array) for array in self.session.run(names, {self._input: batch}))
+        return output, features[0] if features else None
 
     def maps(self, batch: np.ndarray) -> np.ndarray | None:
         """Return float32 (N,V,h,w), each location's contribution to each verdict; None without such an output."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Callable
 from pathlib import Path
 from threading import Lock
 
@@ -10,6 +11,8 @@ import numpy as np
 
 from ..io.file_access import read_regular
 from ..model_settings import EngineOptions, ModelSettings
+from .feature_engine import Outputs
+from .registry import FEATURES
 
 
 class OpenVinoEngine:
@@ -37,10 +40,17 @@ class OpenVinoEngine:
         self.precision = str(compiled.get_property("INFERENCE_PRECISION_HINT")).rpartition(" ")[2].strip("'<>")
         if "32" not in self.precision:
             raise RuntimeError(f"it computes with {self.precision}, not with 32 bits")
+        names = [output.get_names() for output in compiled.outputs]
+        self._features = next((number for number, found in enumerate(names) if FEATURES in found), None)
         self._request = compiled.create_infer_request()
         self._lock = Lock()  # a request handles one call at a time, and its results are shared memory
 
     def __call__(self, batch: np.ndarray) -> np.ndarray:
+        return self.with_features(batch)[0]
+
+    def with_features(self, batch: np.ndarray, cancelled: Callable[[], bool] | None = None) -> Outputs:
+        """Return the output and the features, see `FeatureEngine`."""
         with self._lock:
             outputs = self._request.infer({0: np.ascontiguousarray(batch, np.float32)}, share_inputs=True)
-            return np.array(outputs[0])  # a copy, because the next call overwrites this memory
+            features = None if self._features is None else np.array(outputs[self._features])
+            return np.array(outputs[0]), features  # copies, because the next call overwrites this memory

@@ -12,6 +12,8 @@ from .. import visual_cpp
 from ..cpu_environment import processor_flags
 from . import paddle_lite_engine
 
+FEATURES = "features"  # name of a network's output beside its probabilities, see `known_features`
+
 
 @dataclass(frozen=True)
 class EngineSpec:

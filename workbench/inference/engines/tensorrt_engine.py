@@ -5,12 +5,15 @@ from __future__ import annotations
 import contextlib
 import importlib
 import os
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
 
 from ..io.file_access import read_regular
 from ..model_settings import EngineOptions, ModelSettings
+from .feature_engine import Outputs
+from .registry import FEATURES
 
 
 class TensorrtEngine:
@@ -43,7 +46,7 @@ class TensorrtEngine:
             # ONNX Runtime silently omits providers that it cannot load; another engine would then run under this name.
             raise RuntimeError("TensorRT's libraries could not be loaded")
         self._input = self._session.get_inputs()[0].name
-        self._output = self._session.get_outputs()[0].name
+        self._outputs = [output.name for output in self._session.get_outputs()]
 
     @staticmethod
     def _provider_options(settings: ModelSettings) -> dict[str, str]:
@@ -64,4 +67,11 @@ class TensorrtEngine:
         return {"trt_fp16_enable": "0", "trt_int8_enable": "0", **profiles}
 
     def __call__(self, batch: np.ndarray) -> np.ndarray:
-        return np.asarray(self._session.run([self._output], {self._input: batch})[0])
+        return np.asarray(self._session.run(self._outputs[:1], {self._input: batch})[0])
+
+    def with_features(self, batch: np.ndarray, cancelled: Callable[[], bool] | None = None) -> Outputs:
+        """Return the output and the features, see `FeatureEngine`."""
+        if FEATURES not in self._outputs:
+            return self(batch), None
+        output, features = self._session.run([self._outputs[0], FEATURES], {self._input: batch})
+        return np.asarray(output), np.asarray(features)

@@ -444,14 +444,13 @@ def _tools(menu: str) -> list[Command]:
 
 
 def _tool(spec: ToolSpec) -> Command:
-    name, missing = spec.name, spec.translated(spec.missing)
+    name = spec.name
     return Command(
         name,
         spec.translated(spec.title),
         lambda c: c.canvas.choose_tool(name),
         icon=name,
         keys=spec.keys,
-        needs=require(lambda c: c.canvas.tools[name].available, missing) if missing else (),
         checked=lambda c: c.canvas.tool == name,
         group="tool",
         tip=spec.translated(spec.tip),

@@ -221,7 +221,7 @@ class ProjectMenu(MenuTable):
             ),
             Command(
                 "moving_area",
-                self.tr("Inspection area mo&ves with the part"),
+                self.tr("Inspection area moves with the part"),
                 lambda c: c.session.areas.follow(c.session.key, not _moves(c)),
                 needs=WRITABLE
                 + IMAGE

@@ -24,7 +24,7 @@ from workbench.ui.widgets.text_labels import FittedNote, align_text
 
 
 class ClickModelStatus(QLabel):
-    """Line with the state of the files: missing, being checked, refused with the reason, or the kind of the model."""
+    """Line with the state of the files: none, being checked, refused with the reason, or the kind of the model."""
 
     def __init__(self, clicks: ClickSegmentation, parent: QWidget | None = None) -> None:
         super().__init__(parent, objectName="muted", wordWrap=True, textFormat=Qt.TextFormat.PlainText)
@@ -35,8 +35,8 @@ class ClickModelStatus(QLabel):
 
     def refresh(self) -> None:
         clicks = self._clicks
-        if not clicks.available:
-            text = self.tr("Choose both files. Until then, the click segmentation is off.")
+        if not clicks.own_files:
+            text = self.tr("The built-in network is used unless both files are chosen.")
         elif clicks.working == "loading":
             text = self.tr("Checking the files…")
         elif clicks.problem is not None:
@@ -66,8 +66,8 @@ class ClickModelField(QWidget):
 
     def refresh(self) -> None:
         clicks = self._clicks
-        if not clicks.available:
-            text = self.tr("No files chosen")
+        if clicks.working and not clicks.own_files:
+            text = self.tr("Computing…") if clicks.working == "segmenting" else ""
         elif clicks.working in ("loading", "encoding"):
             text = self.tr("Preparing the image…") if clicks.working == "encoding" else self.tr("Checking the files…")
         elif clicks.working:
@@ -75,7 +75,7 @@ class ClickModelField(QWidget):
         elif clicks.problem is not None:
             text = self.tr("Cannot be used")
         else:
-            text = clicks.interface_name
+            text = clicks.interface_name if clicks.own_files else self.tr("Built-in network")
         self.state.setText(text)
         self.state.setToolTip(problem_text(clicks.problem)[0] if clicks.problem is not None else "")
 

@@ -218,9 +218,10 @@ class PreferencesDialog(QDialog):
             "click_model": SettingsForm(
                 fields.click_model(),
                 self.tr(
-                    "The click segmentation uses two ONNX files of your own: image encoder and mask decoder of a model "
-                    "of the Segment Anything family (SAM, MobileSAM, EdgeSAM, EfficientSAM, SAM 2). They are computed "
-                    "on the CPU of this computer, and nothing is downloaded."
+                    "In place of its built-in network, the click segmentation can use two ONNX files of your own: "
+                    "image encoder and mask decoder of a model of the Segment Anything family (SAM, MobileSAM, "
+                    "EdgeSAM, EfficientSAM, SAM 2). They are computed on the CPU of this computer, and nothing is "
+                    "downloaded."
                 ),
                 status=ClickModelStatus(context.canvas.clicks),
             ),

@@ -14,8 +14,8 @@ from workbench.core.messages import Message
 from workbench.core.project.formats.base import is_good
 from workbench.core.runs.run import Run
 from workbench.core.text_patterns import fill
+from workbench.session.image_verdicts import VerdictEvaluator
 from workbench.session.session import Session
-from workbench.session.verdict_evaluator import VerdictEvaluator
 from workbench.ui.evaluation.confusion_table import (
     ConfusionTable,
     EvaluationSide,

@@ -181,11 +181,10 @@ class Notifications(QObject):
                 self.tr("Include some surface around the defect in the box, or use the magic wand."),
             ),
             "nothing segmented": (
-                self.tr("The click model found no object here."),
+                self.tr("No object found at this position."),
                 self.tr("Add a click or drag a box."),
             ),
             "no object": (self.tr("Click the defect before you click what to remove."), ""),
-            "no click model": (self.tr("Choose the two ONNX files in Settings > Click model first."), ""),
             "nothing here": (self.tr("No area to fill at this position."), ""),
             "no line": (self.tr("No continuous line found between the two points."), ""),
             "too far": (self.tr("The two points are too far apart."), self.tr("Add a point between them.")),

@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from PySide6.QtCore import QEvent, QObject, QPoint, QPropertyAnimation, Qt, QTimer
-from PySide6.QtWidgets import QFrame, QGraphicsOpacityEffect, QLabel, QPushButton, QToolButton, QWidget
+from PySide6.QtCore import QEvent, QObject, QPoint, Qt, QTimer
+from PySide6.QtWidgets import QFrame, QLabel, QPushButton, QToolButton, QWidget
 
 from workbench.ui.shortcuts import with_key
 from workbench.ui.text.formatting import problem_text
@@ -22,7 +22,6 @@ _GAP = 10  # px, to the lower left corner of the area
 MAX_MESSAGES = 3  # that stay; the oldest is removed first
 # Of "info" and "success", without and with a button, ms. Counted while the window is active and the pointer elsewhere.
 _TIMEOUT, _BUTTON_TIMEOUT = 4000, 9000
-_FADE = 250  # ms
 _MOVES = (QEvent.Type.Resize, QEvent.Type.Move, QEvent.Type.Show, QEvent.Type.Hide)  # of an area
 _ICONS = {
     "info": ("info", "accent"),
@@ -189,22 +188,16 @@ class BarMessage(QFrame):
         row.addWidget(self.close_button)
 
     def start_timer(self, milliseconds: int, on_end: Callable[[], None]) -> None:
-        """Fade the message out after some time without the pointer over it, then call `on_end`."""
-        self._timer = QTimer(self, singleShot=True, interval=milliseconds, timeout=lambda: self._fade(on_end))
+        """Call `on_end` after some time without the pointer over the message."""
+        self._timer = QTimer(self, singleShot=True, interval=milliseconds, timeout=lambda: self._end(on_end))
         self._timer.start()
 
-    def _fade(self, on_end: Callable[[], None]) -> None:
-        if not self.isVisible() or self.size().isEmpty():
-            on_end()  # an effect has nothing to paint on, and Qt would warn of it many times
-            return
-        if not self.isActiveWindow():  # nobody has read it
+    def _end(self, on_end: Callable[[], None]) -> None:
+        # No effect fades the message out: Qt warns of effects of widgets that are painted into a picture or are hidden.
+        if self.isVisible() and not self.isActiveWindow():  # nobody has read it
             self._timer.start()
-            return
-        effect = QGraphicsOpacityEffect(self)
-        self.setGraphicsEffect(effect)
-        animation = QPropertyAnimation(effect, b"opacity", self, duration=_FADE, startValue=1.0, endValue=0.0)
-        animation.finished.connect(on_end)
-        animation.start()
+        else:
+            on_end()
 
     def enterEvent(self, event) -> None:
         if self._timer is not None:

@@ -103,23 +103,20 @@ def clicks(empty, pair):
 # --- files ---------------------------------------------------------------------------------------
 
 
-def test_tool_is_off_until_both_files_are_chosen(empty, pair):
+def test_built_in_network_is_used_until_both_files_are_chosen(empty, pair):
     window, driver = empty.driver.window, empty.driver
     action = window.table["click"]
-    assert not action.isEnabled() and not empty.clicks.available
-    reason = window.table.reason("click")
-    assert reason == "Choose the two ONNX files in Settings > Click model first"
-    driver.canvas.choose_tool("click")  # as a button that is not updated yet
-    refused = []
-    driver.canvas.refused.connect(refused.append)
+    driver.canvas.choose_tool("click")
     empty.click(ON_BAR)
-    assert refused == ["no click model"] and not driver.session.mask.any()
+    found = empty.preview()
+    assert found[BAR].mean() > 0.8 and found.sum() < 1.1 * found[BAR].size
+    QTest.keyClick(driver.canvas, K.Key_Return)
+    assert (driver.session.mask > 0).sum() == found.sum()
     driver.canvas.choose_tool("brush")
     empty.clicks.choose("click_encoder", str(pair[0]))
     empty.wait()
-    assert not empty.clicks.available
+    assert not empty.clicks.own_files
     empty.clicks.choose("click_decoder", str(pair[1]))
-    driver.qtbot.waitUntil(action.isEnabled, timeout=60_000)
     empty.wait()
     assert empty.clicks.interface_name == "Segment Anything" and empty.clicks.problem is None
     saved = Preferences.load()

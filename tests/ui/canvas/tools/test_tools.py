@@ -121,6 +121,8 @@ def test_box_segmentation_selects_the_defect(driver):
     driver.drag((40, 30), (80, 70))
     wait_for_tasks(driver)
     assert not driver.session.mask.any() and driver.canvas.current.showing  # a preview
+    driver.click(60, 31, Qt.KeyboardModifier.ControlModifier)  # corrected by the network
+    wait_for_tasks(driver)
     driver.key(K.Key_Return)
     assert overlap(painted(driver) > 0, DISC) > 0.75
     assert driver.session.note.status == "started"

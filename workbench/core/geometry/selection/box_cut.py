@@ -6,17 +6,12 @@ deviation from a background that is extrapolated from the surroundings of the bo
 
 from __future__ import annotations
 
-import math
-from collections.abc import Sequence
-from dataclasses import dataclass
-
 import numpy as np
 
 from workbench.core.geometry.drawing import Rect
 from workbench.core.geometry.selection.pixel_selection import (
     EMPTY,
     GrayLevels,
-    Point,
     Selection,
     levels_of,
     padded,
@@ -30,8 +25,6 @@ MAX_WORK_PIXELS = 1 << 15  # pixels: a larger window is segmented at reduced res
 MAX_BOX_PIXELS = 8 << 20  # pixels: largest box
 TILE = 256  # pixels: tile size of the refinement along the outline
 MIN_PIXELS = 16  # pixels inside and outside: fewer do not suffice for the color models
-REACH = 2  # pixels: radius around a point of the user that is certain
-SIMILAR = 26  # of 255: difference of the colors that a point of the user includes
 CERTAIN = 0.3  # share of the foreground that GrabCut may discard
 
 Models = tuple[np.ndarray, np.ndarray]  # color models of background and foreground in GrabCut's format
@@ -43,21 +36,14 @@ def box_cut(
     *,
     iterations: int = 2,
     levels: GrayLevels | None = None,
-    add: Sequence[Point] = (),
-    remove: Sequence[Point] = (),
 ) -> Selection:
     """Return the pixels inside `box` that stand out from its surroundings; empty if there are none.
-
-    add, remove: points that belong to the defect and to the background, with the similar pixels around them. A point
-    of `add` outside the box enlarges it.
 
     `image` (H, W) or (H, W, 3) RGB, uint8, uint16 or float32. The surroundings are a window that extends the box by
     half its larger side; for a box without surroundings (the whole image), its own border is used. Windows above 32k
     pixels are segmented at reduced resolution and refined along the outline at full resolution. A box beyond
     `MAX_BOX_PIXELS` gives an empty selection with `cut`.
     """
-    for x, y in add:
-        box = box.united(Rect(math.floor(x) - REACH, math.floor(y) - REACH, 2 * REACH + 1, 2 * REACH + 1))
     box = box.clipped(image.shape[1], image.shape[0])
     if box.empty:
         return EMPTY
@@ -72,12 +58,9 @@ def box_cut(
     box_mask = _box_mask(local_box, window, step)
     tone = reduced(image, window, levels, step)
     label = _initial_labels(tone, box_mask)
-    if label is None and not add:
+    if label is None:
         return EMPTY
     scale = _Scale.of(tone)
-    hints = _Hints.of(add, remove, window, step)
-    if label is None or hints.given:
-        label = hints.marked(label, box_mask, scale.colors(tone))
     models = np.zeros((1, 65), np.float64), np.zeros((1, 65), np.float64)
     _cut(scale.colors(tone), label, models, iterations, cv2.GC_INIT_WITH_MASK)
     inside = (label == cv2.GC_FGD) | (label == cv2.GC_PR_FGD)
@@ -85,58 +68,7 @@ def box_cut(
         inside = _refine(image, window, levels, scale, models, inside, step)
         inside[: local_box.y] = inside[local_box.y + local_box.height :] = False
         inside[:, : local_box.x] = inside[:, local_box.x + local_box.width :] = False
-    hints.force(inside, step)
     return Selection(window, inside).trimmed()
-
-
-@dataclass(frozen=True)
-class _Hints:
-    """Points of the user in the reduced window, (column, row). radius: of the pixels that are certain."""
-
-    add: list[tuple[int, int]]
-    remove: list[tuple[int, int]]
-    radius: int
-
-    @classmethod
-    def of(cls, add: Sequence[Point], remove: Sequence[Point], window: Rect, step: int) -> _Hints:
-        def reduced_points(points: Sequence[Point]) -> list[tuple[int, int]]:
-            pixels = [(math.floor(x) - window.x, math.floor(y) - window.y) for x, y in points]
-            return [(x // step, y // step) for x, y in pixels if 0 <= x < window.width and 0 <= y < window.height]
-
-        return cls(reduced_points(add), reduced_points(remove), max(1, REACH // step))
-
-    @property
-    def given(self) -> bool:
-        return bool(self.add or self.remove)
-
-    def marked(self, label: np.ndarray | None, box_mask: np.ndarray, colors: np.ndarray) -> np.ndarray:
-        """Return GrabCut labels, uint8 (h, w), in which only the points are certain, and similar pixels probable."""
-        if label is None:
-            label = np.where(box_mask, np.uint8(cv2.GC_PR_BGD), np.uint8(cv2.GC_BGD))
-        label[label == cv2.GC_FGD] = cv2.GC_PR_FGD
-        for points, probable in ((self.add, cv2.GC_PR_FGD), (self.remove, cv2.GC_PR_BGD)):
-            for point in points:
-                label[_similar(colors, point) & box_mask] = probable
-        for points, certain in ((self.add, cv2.GC_FGD), (self.remove, cv2.GC_BGD)):
-            for point in points:
-                cv2.circle(label, point, self.radius, certain, -1)
-        return label
-
-    def force(self, inside: np.ndarray, step: int) -> None:
-        """Add and remove the points themselves in the full window, bool (height, width)."""
-        for points, value in ((self.add, 1), (self.remove, 0)):
-            for x, y in points:
-                marked = inside.view(np.uint8)
-                cv2.circle(marked, (x * step + step // 2, y * step + step // 2), 1, value, -1)
-
-
-def _similar(colors: np.ndarray, point: tuple[int, int]) -> np.ndarray:
-    """Return the connected pixels with a color similar to that of a point, bool (h, w)."""
-    filled = np.zeros((colors.shape[0] + 2, colors.shape[1] + 2), np.uint8)
-    smooth = cv2.medianBlur(np.ascontiguousarray(colors), 3)
-    flags = 4 | cv2.FLOODFILL_MASK_ONLY | cv2.FLOODFILL_FIXED_RANGE
-    cv2.floodFill(smooth, filled, point, 0, (SIMILAR,) * 3, (SIMILAR,) * 3, flags)
-    return filled[1:-1, 1:-1] > 0
 
 
 class _Scale:

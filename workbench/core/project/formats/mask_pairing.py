@@ -119,7 +119,7 @@ class _Engine:
         self._leave_shifted_open(self._unused(images))
         doubtful = [file for file in result.doubtful if suffix_of(file) in IMAGE_SUFFIXES]
         self._choose()
-        result.images = self._unused([*images, *doubtful])
+        result.images = self._unused([*images, *doubtful, *(one for found in result.open.values() for one in found)])
         return result
 
     def _unused(self, files: Iterable[str]) -> list[str]:

@@ -13,8 +13,9 @@ from PySide6.QtCore import QRectF, Qt
 from PySide6.QtGui import QColor, QPainter, QPolygonF
 
 from workbench.core.click_model.click_model import ClickMask, Prompts
+from workbench.core.click_model.click_network import refined_box
 from workbench.core.geometry.drawing import Rect
-from workbench.core.geometry.selection import EMPTY, Point, Selection, box_cut
+from workbench.core.geometry.selection import EMPTY, Point, Selection
 from workbench.ui.canvas.interactor import PointerEvent
 from workbench.ui.canvas.layers.view_state import ViewState
 from workbench.ui.canvas.tools.image_context import ERASING
@@ -35,9 +36,6 @@ class BoxSegmentation:
     points: list[tuple[Point, bool]] = field(default_factory=list)
     selection: Selection = EMPTY
     computing: bool = True
-
-    def positions(self, add: bool) -> list[Point]:
-        return [point for point, adds in self.points if adds == add]
 
 
 class BoxSegmentationTool(RectangleTool):
@@ -124,7 +122,7 @@ class BoxSegmentationTool(RectangleTool):
             return
         current.computing = True
         self._redraw_all()
-        add, remove, box = current.positions(True), current.positions(False), current.box
+        box, points = current.box, list(current.points)
 
         def show(selection: Selection) -> None:
             if self.current is not current:
@@ -138,7 +136,7 @@ class BoxSegmentationTool(RectangleTool):
             self.show(selection, self.color)
             self._redraw_all()
 
-        self.context.tasks.run(lambda: box_cut(image, box, levels=levels, add=add, remove=remove), show)
+        self.context.tasks.run(lambda: refined_box(image, box, points, levels), show)
 
     def commit_pending(self) -> None:
         """Paint the previewed selection, as another image or tool follows or the user has accepted it."""
@@ -284,10 +282,6 @@ class ClickTool(RectangleTool):
         self._shown: ClickMask | None = None  # in the preview
 
     @property
-    def available(self) -> bool:
-        return self.context.clicks.available
-
-    @property
     def busy(self) -> bool:
         return super().busy or self.current is not None
 
@@ -303,7 +297,7 @@ class ClickTool(RectangleTool):
     def press(self, event: PointerEvent) -> bool:
         if event.button != _LEFT and (event.button != _RIGHT or self.current is None):
             return False
-        refusal = self.context.refusal(needs_class=True) or ("" if self.available else "no click model")
+        refusal = self.context.refusal(needs_class=True)
         if refusal:
             self.context.requests.refuse(refusal)
             return False

@@ -24,6 +24,7 @@ from workbench.ui.canvas.scene_renderer import SceneRenderer
 from workbench.ui.canvas.tools.image_context import ERASING
 from workbench.ui.canvas.tools.tool_base import DARK, ENDING, Tool, bounds, outline
 from workbench.ui.canvas.tools.tool_context import ToolContext
+from workbench.ui.text.formatting import translate_message
 
 SNAP = 9.0  # logical pixels in which a corner is caught
 EDGE_SNAP = 5.0  # logical pixels in which an edge is caught, to add a corner
@@ -462,7 +463,7 @@ class AreaOutline(QObject, Interactor):
             painter.drawPath(shape)
         placement = self.placement
         if placement is not None and placement.why:
-            text = self.tr("The part was not found: {why}").format(why=placement.why)
+            text = self.tr("The part was not found: {why}").format(why=translate_message(placement.why))
             _draw_text(painter, first + QPointF(8, painter.fontMetrics().height()), text, _LOST)
         for name, path in paths.items():
             if name:

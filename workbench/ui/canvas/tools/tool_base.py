@@ -35,11 +35,6 @@ class Tool(Interactor):
         self.context, self.view = context, context.view
         self.selection_preview: SelectionPreview | None = None
 
-    @property
-    def available(self) -> bool:
-        """False if the tool needs something that the user has to choose first."""
-        return True
-
     # --- called by the canvas --------------------------------------------------------------------
 
     def press(self, event: PointerEvent) -> bool:

@@ -35,7 +35,6 @@ class ToolSpec:
     hint: str  # short usage note in the option bar
     options: tuple[str, ...] = ()  # fields shown in the option bar
     keys: str = ""  # default shortcuts, separated by "; "
-    missing: str = ""  # reason while the tool is not `Tool.available`
     menu: str = ""  # submenu of the command; empty: the menu is defined elsewhere
     button: str = ""  # group in the tool strip whose tools share a button; empty: a button of its own
 
@@ -146,14 +145,13 @@ TOOLS: dict[str, ToolSpec] = {
             ClickTool,
             QT_TRANSLATE_NOOP("tools", "Click s&egmentation"),
             QT_TRANSLATE_NOOP(
-                "tools", "Click segmentation: click a defect; your own Segment Anything model outlines it"
+                "tools", "Click segmentation: click a defect, a network outlines it; correct it by more clicks"
             ),
             QT_TRANSLATE_NOOP(
                 "tools",
-                "Click or drag a box; more clicks add, right-click removes; Enter paints; Backspace removes a point",
+                "Click or drag a box; more clicks add, right-click removes; Enter paints",
             ),
             ("click_visible", "click_model"),
-            missing=QT_TRANSLATE_NOOP("tools", "Choose the two ONNX files in Settings > Click model first"),
             keys="Shift+G",
             menu="assisted",
             button="edges",

@@ -20,6 +20,7 @@ from tests.core.project.formats.foreign.scene import (
     flat,
     image_entry,
     photo,
+    photos,
     rle_counts,
     rle_str,
     save,
@@ -28,10 +29,17 @@ from tests.core.project.formats.foreign.scene import (
 )
 
 
+def scratch(number, image, category=1):
+    return annotation_entry(number, image, category, [flat(SCRATCH_POINTS)])
+
+
+def dent(number, image, category=2):
+    return annotation_entry(number, image, category, [flat(DENT_POINTS)])
+
+
 @case
 def coco_rle_crowd(folder):
-    for n in "abc":
-        photo(folder / "images" / f"{n}.jpg")
+    photos(folder / "images", "abc", ".jpg")
     write_json(
         folder / "annotations" / "instances_default.json",
         coco(
@@ -39,7 +47,7 @@ def coco_rle_crowd(folder):
             [
                 annotation_entry(0, 0, 0, rle_str(SCRATCH)),
                 annotation_entry(1, 0, 1, {"size": [HEIGHT, WIDTH], "counts": rle_counts(DENT)}, iscrowd=1),
-                annotation_entry(2, 1, 1, [flat(DENT_POINTS)]),
+                dent(2, 1, 1),
             ],
             ((0, "scratch"), (1, "dent")),
         ),
@@ -49,8 +57,7 @@ def coco_rle_crowd(folder):
 
 @case
 def coco_subfolders_windows(folder):
-    for n in ("l1/x.jpg", "l2/x.jpg", "y.bmp"):
-        photo(folder / "photos" / n)
+    photos(folder / "photos", ("l1/x.jpg", "l2/x.jpg", "y.bmp"))
     write_json(
         folder / "result.json",
         coco(
@@ -59,11 +66,7 @@ def coco_subfolders_windows(folder):
                 image_entry(8, "D:/photos/l2/x.jpg"),
                 image_entry(9, "photos\\y.bmp"),
             ],
-            [
-                annotation_entry(1, 7, 1, [flat(SCRATCH_POINTS)]),
-                annotation_entry(2, 8, 2, [flat(DENT_POINTS)]),
-                annotation_entry(3, 9, 1, [flat(SCRATCH_POINTS)]),
-            ],
+            [scratch(1, 7), dent(2, 8), scratch(3, 9)],
         ),
     )
     return Expected(
@@ -73,8 +76,7 @@ def coco_subfolders_windows(folder):
 
 @case
 def coco_flat_segmentation(folder):
-    photo(folder / "a.png")
-    photo(folder / "b.png")
+    photos(folder, "ab", ".png")
     write_json(
         folder / "x.json",
         coco(
@@ -90,14 +92,10 @@ def coco_flat_segmentation(folder):
 
 @case
 def coco_string_ids(folder):
-    photo(folder / "a.png")
-    photo(folder / "b.png")
+    photos(folder, "ab", ".png")
     write_json(
         folder / "x.json",
-        coco(
-            [image_entry("1", "a.png"), image_entry("2", "b.png")],
-            [annotation_entry(1, 1, "1", [flat(SCRATCH_POINTS)]), annotation_entry(2, 2, "2", [flat(DENT_POINTS)])],
-        ),
+        coco([image_entry("1", "a.png"), image_entry("2", "b.png")], [scratch(1, 1, "1"), dent(2, 2, "2")]),
     )
     return Expected({"a.png": {"scratch": SCRATCH}, "b.png": {"dent": DENT}}, 2, "coco", 0)
 
@@ -105,13 +103,7 @@ def coco_string_ids(folder):
 @case
 def coco_orphan_annotations(folder):
     photo(folder / "a.png")
-    write_json(
-        folder / "x.json",
-        coco(
-            [image_entry(1, "a.png")],
-            [annotation_entry(1, 1, 1, [flat(SCRATCH_POINTS)]), annotation_entry(2, 99, 2, [flat(DENT_POINTS)])],
-        ),
-    )
+    write_json(folder / "x.json", coco([image_entry(1, "a.png")], [scratch(1, 1), dent(2, 99)]))
     return Expected({"a.png": {"scratch": SCRATCH}}, 1, "coco", skipped=1, unfinished=1)
 
 
@@ -123,7 +115,7 @@ def coco_rle_of_other_size(folder):
         folder / "x.json",
         coco(
             [{"id": 1, "file_name": "a.png"}, image_entry(2, "b.png")],
-            [annotation_entry(1, 1, 1, rle_str(SCRATCH)), annotation_entry(2, 2, 2, [flat(DENT_POINTS)])],
+            [annotation_entry(1, 1, 1, rle_str(SCRATCH)), dent(2, 2)],
         ),
     )
     return Expected({"b.png": {"dent": DENT}}, None, "coco", skipped=1)
@@ -181,7 +173,7 @@ def coco_panoptic(folder):
 def coco_panoptic_splits(folder):
     """Two files with a folder of segments each, beside the images of both; one segment is a crowd."""
     for split, number in (("train2017", 8405120), ("val2017", 3)):
-        photo(folder / split / "000001.jpg", number)
+        photo(folder / split / "000001.jpg")
         save(folder / "annotations" / f"panoptic_{split}" / "000001.png", segment_image((SCRATCH, number), (DENT, 9)))
         write_json(
             folder / "annotations" / f"panoptic_{split}.json",
@@ -214,8 +206,7 @@ def coco_panoptic_background(folder):
 @case
 def coco_panoptic_damaged(folder):
     """The image of segments is missing, is of another size, and holds a segment that is not listed."""
-    for name in "abcd":
-        photo(folder / "images" / f"{name}.png")
+    photos(folder / "images", "abcd", ".png")
     save(folder / "panoptic" / "b.png", segment_image((SCRATCH, 5))[:-1])
     save(folder / "panoptic" / "c.png", segment_image((SCRATCH, 5), (DENT, 6)))
     save(folder / "panoptic" / "d.png", segment_image((SCRATCH, 5)))
@@ -227,8 +218,7 @@ def coco_panoptic_damaged(folder):
 
 @case
 def coco_classification(folder):
-    photo(folder / "data" / "a.png")
-    photo(folder / "data" / "b.png")
+    photos(folder / "data", "ab", ".png")
     write_json(
         folder / "labels.json",
         {
@@ -272,7 +262,7 @@ def roboflow_coco(folder):
 @case
 def coco_same_stem_two_folders_one_file_each(folder):
     for s in ("train2017", "val2017"):
-        photo(folder / s / "000001.jpg", 3 if s[0] == "t" else 4)
+        photo(folder / s / "000001.jpg")
         write_json(
             folder / "annotations" / f"instances_{s}.json",
             coco(

@@ -16,6 +16,7 @@ from tests.core.project.formats.foreign.scene import (
     ellipse,
     palette_image,
     photo,
+    photos,
     rectangle,
     row_runs,
     save,
@@ -27,7 +28,7 @@ from tests.core.project.formats.foreign.scene import (
 @case
 def cvat_video(folder):
     for i in range(6):
-        photo(folder / "images" / f"frame_{i:06d}.PNG", i)
+        photo(folder / "images" / f"frame_{i:06d}.PNG")
 
     def box(fr, out, x, key):
         return (
@@ -72,8 +73,7 @@ def cvat_video(folder):
 
 @case
 def cvat_video_of_named_images(folder):
-    for n in ("p1", "p2", "p10"):
-        photo(folder / "images" / f"{n}.jpg")
+    photos(folder / "images", ("p1", "p2", "p10"), ".jpg")
     write_text(
         folder / "annotations.xml",
         "<annotations><version>1.1</version><meta><task><size>3</size><original_size><width>60</width>"
@@ -183,8 +183,7 @@ def voc_full(folder):
 
 @case
 def voc_float_coords_robndbox(folder):
-    photo(folder / "a.jpg")
-    photo(folder / "b.jpg")
+    photos(folder, "ab", ".jpg")
     write_text(folder / "a.xml", voc_xml("a.jpg", [("scratch", (10.0, 5.0, 20.0, 10.0))]))
     write_text(
         folder / "b.xml",

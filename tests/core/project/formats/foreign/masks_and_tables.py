@@ -15,6 +15,7 @@ from tests.core.project.formats.foreign.scene import (
     case,
     column_runs,
     photo,
+    photos,
     save,
     write_text,
 )
@@ -74,7 +75,7 @@ def mvtec_ad2(folder):
         "test_private/000_regular",
         "test_private_mixed/000_mixed",
     ):
-        photo(r / f"{p}.png", abs(hash(p)) % 100)
+        photo(r / f"{p}.png")
     for n in ("000_regular", "001_overexposed"):
         save(r / "test_public" / "ground_truth" / "bad" / f"{n}_mask.png", (SCRATCH * 255).astype(np.uint8))
     labels = {
@@ -93,10 +94,10 @@ def visa(folder):
     r = folder / "candle"
     rows = ["image,label,mask"]
     for i in range(3):
-        photo(r / "Data" / "Images" / "Normal" / f"{i:04d}.JPG", i)
+        photo(r / "Data" / "Images" / "Normal" / f"{i:04d}.JPG")
         rows.append(f"candle/Data/Images/Normal/{i:04d}.JPG,normal,")
     for i in range(2):
-        photo(r / "Data" / "Images" / "Anomaly" / f"{i:03d}.JPG", i + 7)
+        photo(r / "Data" / "Images" / "Anomaly" / f"{i:03d}.JPG")
         save(r / "Data" / "Masks" / "Anomaly" / f"{i:03d}.png", SCRATCH.astype(np.uint8) * 255)
         rows.append(
             f'candle/Data/Images/Anomaly/{i:03d}.JPG,"chunk of wax missing,different spot",'
@@ -116,8 +117,11 @@ def visa(folder):
 @case
 def mvtec_loco(folder):
     """MVTec LOCO: several masks per image in a folder of the image's name."""
-    for p in ("train/good/000", "test/good/000", "test/logical_anomalies/000", "test/structural_anomalies/000"):
-        photo(folder / "b" / f"{p}.png")
+    photos(
+        folder / "b",
+        ("train/good/000", "test/good/000", "test/logical_anomalies/000", "test/structural_anomalies/000"),
+        ".png",
+    )
     save(folder / "b" / "ground_truth" / "logical_anomalies" / "000" / "000.png", (SCRATCH * 255).astype(np.uint8))
     save(folder / "b" / "ground_truth" / "logical_anomalies" / "000" / "001.png", (DENT * 255).astype(np.uint8))
     save(folder / "b" / "ground_truth" / "structural_anomalies" / "000" / "000.png", (SCRATCH * 255).astype(np.uint8))
@@ -135,8 +139,7 @@ def mvtec_loco(folder):
 
 @case
 def severstal(folder):
-    for n in "abc":
-        photo(folder / "train_images" / f"{n}.jpg")
+    photos(folder / "train_images", "abc", ".jpg")
     photo(folder / "test_images" / "z.jpg")
     write_text(
         folder / "train.csv",
@@ -148,8 +151,7 @@ def severstal(folder):
 
 @case
 def severstal_old(folder):
-    for n in "ab":
-        photo(folder / "train_images" / f"{n}.jpg")
+    photos(folder / "train_images", "ab", ".jpg")
     rows = ["ImageId_ClassId,EncodedPixels"] + [
         f"{n}.jpg_{k},{column_runs(SCRATCH) if (n, k) == ('a', 2) else ''}" for n in "ab" for k in (1, 2, 3, 4)
     ]
@@ -290,16 +292,14 @@ def tf_boxes_csv(folder):
 
 @case
 def retinanet_csv(folder):
-    for n in "ab":
-        photo(folder / f"{n}.jpg")
+    photos(folder, "ab", ".jpg")
     write_text(folder / "annotations.csv", "a.jpg,10,5,30,15,scratch\na.jpg,40,20,52,32,dent\nb.jpg,,,,,\n")
     return Expected({"a.jpg": {"scratch": SCRATCH, "dent": DENT}, "b.jpg": {}}, 2, None, 2)
 
 
 @case
 def keras_yolo_txt(folder):
-    for n in "ab":
-        photo(folder / "train" / f"{n}.jpg")
+    photos(folder / "train", "ab", ".jpg")
     write_text(folder / "train" / "_annotations.txt", "a.jpg 10,5,30,15,0 40,20,52,32,1\nb.jpg 40,20,52,32,1\n")
     write_text(folder / "train" / "_classes.txt", "scratch\ndent\n")
     return Expected({"a.jpg": {"scratch": SCRATCH, "dent": DENT}, "b.jpg": {"dent": DENT}}, 2, None, 3)

@@ -15,6 +15,7 @@ from tests.core.project.formats.foreign.scene import (
     Expected,
     case,
     photo,
+    photos,
     save,
     voc_xml,
     write_text,
@@ -24,8 +25,7 @@ from tests.core.project.formats.foreign.scene import (
 @case
 def cvat_name_in_the_root_and_in_a_folder(folder):
     """Names are relative to the folder of the images, where one of them is, not the one below."""
-    for name in ("2.png", "Sub/2.PNG"):
-        photo(folder / "images" / name)
+    photos(folder / "images", ("2.png", "Sub/2.PNG"))
     points = ";".join(f"{x},{y}" for x, y in SCRATCH_POINTS)
     shapes = f'<polygon label="s" points="{points}" z_order="0"/>'
     size = f'width="{WIDTH}" height="{HEIGHT}"'
@@ -38,7 +38,7 @@ def cvat_name_in_the_root_and_in_a_folder(folder):
 def voc_folders_of_lots(folder):
     """The folders of the labels repeat those of the images; the files name neither folder nor suffix."""
     for lot, label, box in (("1", "scratch", SCRATCH_BOX), ("2", "dent", DENT_BOX)):
-        photo(folder / "JPEGImages" / f"线{lot}" / "a 1.JPG", int(lot))
+        photo(folder / "JPEGImages" / f"线{lot}" / "a 1.JPG")
         write_text(folder / "Annotations" / f"线{lot}" / "a 1.xml", voc_xml("a 1", [(label, box)]))
     return Expected({"线1/a 1.JPG": {"scratch": SCRATCH}, "线2/a 1.JPG": {"dent": DENT}}, 2, "voc", iou=1)
 

@@ -59,15 +59,17 @@ def rectangle(x0: int, y0: int, x1: int, y1: int) -> np.ndarray:
 SCRATCH, DENT = rectangle(10, 5, 30, 15), rectangle(40, 20, 52, 32)
 
 
-def photo(p, seed=0, size=(WIDTH, HEIGHT)):
+def photo(p, size=(WIDTH, HEIGHT)):
     p = Path(p)
     p.parent.mkdir(parents=True, exist_ok=True)
-    a = (
-        np.random.default_rng(zlib.crc32("/".join(p.parts[-4:]).encode()))
-        .integers(60, 200, (size[1], size[0]))
-        .astype(np.uint8)
-    )
-    Image.fromarray(a).save(p)
+    rng = np.random.default_rng(zlib.crc32("/".join(p.parts[-4:]).encode()))
+    Image.fromarray(rng.integers(60, 200, (size[1], size[0])).astype(np.uint8)).save(p)
+
+
+def photos(folder, names, suffix=""):
+    """Write a photo for each name."""
+    for name in names:
+        photo(folder / f"{name}{suffix}")
 
 
 def save(p, a, **k):
@@ -121,10 +123,7 @@ def rle_str(m):
 
 
 def row_runs(m):
-    folder = m.ravel().astype(int)
-    ch = np.flatnonzero(np.diff(folder)) + 1
-    c = np.diff([0, *ch, len(folder)]).tolist()
-    return ([0] + c) if folder[0] else c
+    return rle_counts(m.T)
 
 
 def column_runs(m):

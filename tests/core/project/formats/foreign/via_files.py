@@ -17,19 +17,14 @@ from tests.core.project.formats.foreign.scene import (
     ellipse,
     flat,
     photo,
+    photos,
     write_json,
     write_text,
 )
 
+X, Y = ([point[axis] for point in SCRATCH_POINTS] for axis in range(2))
 VIA_REGIONS = [
-    (
-        {
-            "name": "polygon",
-            "all_points_x": [p[0] for p in SCRATCH_POINTS],
-            "all_points_y": [p[1] for p in SCRATCH_POINTS],
-        },
-        "scratch",
-    ),
+    ({"name": "polygon", "all_points_x": X, "all_points_y": Y}, "scratch"),
     ({"name": "rect", "x": 40, "y": 20, "width": 12, "height": 12}, "dent"),
     ({"name": "circle", "cx": 10, "cy": 30, "r": 5}, "c"),
     ({"name": "ellipse", "cx": 25, "cy": 30, "rx": 6, "ry": 3, "theta": 0}, "e"),
@@ -46,61 +41,39 @@ VIA_CLASSES = {
 }
 
 
+def image(regions, **more):
+    """Return the entries of an image. regions: those of version 1 by number, later ones in a list."""
+    return {"a.jpg123": {"filename": "a.jpg", "size": 123, "file_attributes": {}, "regions": regions, **more}}
+
+
+def region(shape, name):
+    return {"shape_attributes": shape, "region_attributes": {"kind": name}}
+
+
 @case
 def via1(folder):
     photo(folder / "a.jpg")
-    write_json(
-        folder / "via_region_data.json",
-        {
-            "a.jpg123": {
-                "fileref": "",
-                "size": 123,
-                "filename": "a.jpg",
-                "base64_img_data": "",
-                "file_attributes": {},
-                "regions": {
-                    str(i): {"shape_attributes": s, "region_attributes": {"kind": n}}
-                    for i, (s, n) in enumerate(VIA_REGIONS)
-                },
-            }
-        },
-    )
+    regions = {str(number): region(*each) for number, each in enumerate(VIA_REGIONS)}
+    write_json(folder / "via_region_data.json", image(regions, fileref="", base64_img_data=""))
     return Expected({"a.jpg": VIA_CLASSES}, 1, "via", 1, iou=0.85)
 
 
 @case
 def via2_theta(folder):
     photo(folder / "a.jpg")
-    write_json(
-        folder / "v.json",
-        {
-            "a.jpg123": {
-                "filename": "a.jpg",
-                "size": 123,
-                "regions": [
-                    {
-                        "shape_attributes": {"name": "ellipse", "cx": 30, "cy": 20, "rx": 15, "ry": 4, "theta": 1.0},
-                        "region_attributes": {"kind": "e"},
-                    }
-                ],
-                "file_attributes": {},
-            }
-        },
-    )
+    turned = {"name": "ellipse", "cx": 30, "cy": 20, "rx": 15, "ry": 4, "theta": 1.0}
+    write_json(folder / "v.json", image([region(turned, "e")]))
     return Expected({"a.jpg": {"e": ellipse(30, 20, 15, 4, np.degrees(1.0))}}, 1, "via", iou=0.85)
 
 
 @case
 def via3(folder):
-    photo(folder / "a.jpg")
-    photo(folder / "b.jpg")
-    md = {
-        "1_a": {"vid": "1", "flg": 0, "z": [], "xy": [7, *flat(SCRATCH_POINTS)], "av": {"1": "0"}},
-        "1_b": {"vid": "1", "flg": 0, "z": [], "xy": [2, 40, 20, 12, 12], "av": {"1": "1"}},
-        "1_c": {"vid": "1", "flg": 0, "z": [], "xy": [3, 10, 30, 5], "av": {"1": "2"}},
-        "1_d": {"vid": "1", "flg": 0, "z": [], "xy": [4, 25, 30, 6, 3], "av": {"1": "3"}},
-        "1_e": {"vid": "1", "flg": 0, "z": [], "xy": [1, 55, 8], "av": {"1": "4"}},
-        "1_f": {"vid": "1", "flg": 0, "z": [], "xy": [6, 35, 5, 45, 5], "av": {"1": "5"}},
+    photos(folder, "ab", ".jpg")
+    shapes = [[7, *flat(SCRATCH_POINTS)], [2, 40, 20, 12, 12], [3, 10, 30, 5], [4, 25, 30, 6, 3], [1, 55, 8]]
+    shapes.append([6, 35, 5, 45, 5])
+    metadata = {
+        f"1_{letter}": {"vid": "1", "flg": 0, "z": [], "xy": shape, "av": {"1": str(number)}}
+        for number, (letter, shape) in enumerate(zip("abcdef", shapes))
     }
     write_json(
         folder / "via3.json",
@@ -130,7 +103,7 @@ def via3(folder):
                 "1": {"fid": "1", "fname": "a.jpg", "type": 2, "loc": 1, "src": "a.jpg"},
                 "2": {"fid": "2", "fname": "b.jpg", "type": 2, "loc": 1, "src": "b.jpg"},
             },
-            "metadata": md,
+            "metadata": metadata,
             "view": {"1": {"fid_list": ["1"]}, "2": {"fid_list": ["2"]}},
         },
     )

@@ -12,6 +12,7 @@ from tests.core.project.formats.foreign.scene import (
     box_line,
     case,
     photo,
+    photos,
     polygon_line,
     write_text,
 )
@@ -63,8 +64,7 @@ def yolo_broken_line(folder):
 
 @case
 def yolo_tabs_bom_float_class(folder):
-    for n in "abc":
-        photo(folder / "images" / f"{n}.jpg")
+    photos(folder / "images", "abc", ".jpg")
     write_text(folder / "labels" / "a.txt", polygon_line(0, SCRATCH_POINTS).replace(" ", "\t") + "\n")
     write_text(folder / "labels" / "b.txt", "\ufeff" + polygon_line(0, SCRATCH_POINTS) + "\n")
     write_text(folder / "labels" / "c.txt", "0.0" + polygon_line(0, SCRATCH_POINTS)[1:] + "\n")
