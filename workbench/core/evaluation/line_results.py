@@ -115,8 +115,9 @@ class Change:
 
     @property
     def moved(self) -> bool:
-        known = self.expected is not None and self.share is not None
-        return known and not self.expected.low <= self.share <= self.expected.high
+        if self.expected is None or self.share is None:
+            return False
+        return not self.expected.low <= self.share <= self.expected.high
 
 
 @dataclass
