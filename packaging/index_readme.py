@@ -10,12 +10,15 @@ from hatchling.metadata.plugin.interface import MetadataHookInterface
 
 _PICTURE = re.compile(r"^!\[[^\]]*\]\([^)]*\)\n+", re.MULTILINE)
 _COMMENT = re.compile(r"^<!--.*?-->\n", re.MULTILINE | re.DOTALL)
+_LANGUAGE = re.compile(r"^\[[^\]]*\]\([^)]*\.md\) · ", re.MULTILINE)  # the same page in another language
 _LINK = re.compile(r"\[([^\]]*)\]\((?!https?:|#)[^)]*\)")
 
 
 def index_readme(text: str) -> str:
     """Return a README without pictures and comments, and with the text of each relative link instead of the link."""
-    return _LINK.sub(r"\1", _COMMENT.sub("", _PICTURE.sub("", text)))
+    for left_out in (_PICTURE, _COMMENT, _LANGUAGE):
+        text = left_out.sub("", text)
+    return _LINK.sub(r"\1", text)
 
 
 class CustomMetadataHook(MetadataHookInterface):

@@ -88,6 +88,7 @@ def folder_results(stage: Stage) -> None:
     stage.wait(lambda: not dialog.job.running and dialog.results.rowCount() > 5)
     dialog.table.selectRow(3)
     stage.pause(1.5)
+    stage.parts = (dialog,)
 
 
 def saved_report(stage: Stage) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from functools import partial
 
 from screenshot_details import DETAIL_VIEWS, HARMLESS_DETAILS
+from screenshot_results import RESULT_VIEWS
 from screenshot_stage import Stage
 from screenshot_views import (
     PAGE_VIEWS,
@@ -112,6 +113,6 @@ _OPENED |= {
     for view in (check_labels, statistics, image_menu, training_settings, run_settings, export_options, export_report)
 }
 _MESSAGES: tuple[View, ...] = (missing_folder, failed_save, unexpected_error)
-VIEWS: dict[str, View] = PAGE_VIEWS | {view.__name__: view for view in _MESSAGES} | DETAIL_VIEWS
+VIEWS: dict[str, View] = PAGE_VIEWS | {view.__name__: view for view in _MESSAGES} | DETAIL_VIEWS | RESULT_VIEWS
 VIEWS |= {"palette": partial(command_palette, ""), "palette_search": partial(command_palette, "ex")} | _OPENED
 HARMLESS = frozenset({*_OPENED, *HARMLESS_DETAILS})  # views that leave the window as it was

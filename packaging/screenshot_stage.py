@@ -8,9 +8,9 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
-from PySide6.QtCore import QEvent, QPoint
+from PySide6.QtCore import QEvent, QMargins, QPoint, QRect
 from PySide6.QtGui import QImage, QPainter
-from PySide6.QtWidgets import QApplication, QDialog, QMenu, QPushButton
+from PySide6.QtWidgets import QApplication, QDialog, QMenu, QPushButton, QWidget
 
 from workbench.core.geometry.drawing import Rect
 from workbench.core.geometry.selection import Selection
@@ -26,6 +26,7 @@ from workbench.ui.shell.window import Window
 from workbench.ui.widgets import message_bar
 
 _SECONDS = 150.0  # time limit of each wait
+_MARGIN = 8  # px around the parts of a picture
 _LABELS = ("masks", "notes", "journal")
 _RESULTS = ("exports", "demo-results", ".cache", "project.lock")
 
@@ -39,6 +40,8 @@ class Stage:
         self.app, self.sample = app, sample
         self._followed = ""  # model whose run is shown
         self.cleanup: list[Callable[[], object]] = []  # called after the picture is taken
+        self.parts: tuple[QWidget, ...] = ()  # what the picture shows of their window; empty: all of it
+        self.picture: QImage | None = None  # shown in place of the window
         self.application = Application(app, Preferences(theme=theme, language=language))
         self.window: Window = self.application.window
         self.services = self.application.services
@@ -143,6 +146,7 @@ class Stage:
         buttons[number].click()
 
     def close_dialogs(self) -> None:
+        self.parts, self.picture = (), None
         for widget in self.app.topLevelWidgets():
             if isinstance(widget, QDialog | QMenu) and widget.isVisible():
                 widget.close()
@@ -158,7 +162,17 @@ class Stage:
     # --- picture ----------------------------------------------------------------------------------
 
     def grab(self) -> QImage:
-        """Return the window with its open dialogs in the middle and its open menus at their places."""
+        """Return the window with its open dialogs in the middle and its open menus at their places, or its parts."""
+        if self.picture is not None:
+            return self.picture
+        if len(self.parts) == 1:  # also what is scrolled out of sight
+            image = self.parts[0].grab().toImage()
+            return image if self.parts[0].isWindow() else with_margin(image)
+        if self.parts:
+            window, area = self.parts[0].window(), QRect()
+            for part in self.parts:
+                area |= QRect(part.mapTo(window, QPoint()), part.size())
+            return window.grab(area.marginsAdded(QMargins(*(_MARGIN,) * 4)) & window.rect()).toImage()
         picture = self.window.grab().toImage()
         painter = QPainter(picture)
         for widget in self.app.topLevelWidgets():
@@ -173,3 +187,13 @@ class Stage:
             painter.drawImage(place, image)
         painter.end()
         return picture
+
+
+def with_margin(image: QImage) -> QImage:
+    """Return an image with a margin in the color of its corner."""
+    target = QImage(image.width() + 4 * _MARGIN, image.height() + 4 * _MARGIN, QImage.Format.Format_RGB32)
+    target.fill(image.pixelColor(image.width() - 1, 0))
+    painter = QPainter(target)
+    painter.drawImage(2 * _MARGIN, 2 * _MARGIN, image)
+    painter.end()
+    return target

@@ -5,13 +5,18 @@ from __future__ import annotations
 import json
 from collections.abc import Callable
 
+import numpy as np
 from PySide6.QtCore import QPoint
 from screenshot_stage import Stage
 
+from workbench.core.project.annotation import ids_in, read_mask
 from workbench.core.project.exporting import export_labels
 from workbench.core.project.formats.label_export import LabelExportOptions
+from workbench.core.project.project import DONT_CARE
 from workbench.core.runs.run import find_run
+from workbench.inference.io.image_io import read_image, write_png
 from workbench.ui.evaluation.comparison_dialog import ComparisonDialog
+from workbench.ui.evaluation.part_dialogs import GaugeDialog, PartPlanDialog
 from workbench.ui.evaluation.verdict_evaluation_page import VerdictEvaluationPage
 from workbench.ui.label_files.label_file_dialogs import ImportDialog
 from workbench.ui.training.model_dialogs import ExportReport
@@ -225,6 +230,85 @@ def evaluation(stage: Stage) -> None:
     stage.pause(1)
 
 
+def evaluation_images(stage: Stage) -> None:
+    """Choice of the images, and what is to be known about them."""
+    evaluation(stage)
+    page = stage.window.evaluation
+    stage.parts = (*page.splits.values(), page.expectation, page.segmentation.notices)
+
+
+def evaluation_classes(stage: Stage) -> None:
+    """Labeled regions by their class and by the predicted class."""
+    evaluation(stage)
+    browser = stage.window.evaluation.segmentation.browser
+    browser.tabs["classes"].click()
+    stage.pause(0.5)
+    stage.parts = browser.tabs["missed"], browser.matrix
+
+
+def evaluation_metrics(stage: Stage) -> None:
+    """Evaluation with its details."""
+    evaluation(stage)
+    stage.window.evaluation.segmentation.details.heading.setChecked(True)
+    stage.cleanup.append(lambda: stage.window.evaluation.segmentation.details.heading.setChecked(False))
+    stage.wait(lambda: stage.services.evaluation.sweep is not None)
+    stage.pause(1)
+
+
+def operating_point(stage: Stage) -> None:
+    evaluation(stage)
+    stage.parts = (stage.window.evaluation.segmentation.points,)
+
+
+def verdict_rule(stage: Stage) -> None:
+    """Rule that limits the false alarms, with what it does to the shown images."""
+    evaluation(stage)
+    panel = stage.window.evaluation.segmentation.verdict
+    panel.rule.setCurrentIndex(panel.rule.findData("budget"))
+    panel.rule.activated.emit(panel.rule.currentIndex())
+    stage.pause(2)
+    stage.parts = (panel,)
+
+
+def parts_needed(stage: Stage) -> None:
+    evaluation(stage)
+    stage.run("plan_parts")
+    dialog = stage.window.findChild(PartPlanDialog)
+    assert dialog is not None
+    stage.wait(lambda: dialog.plans())
+    dialog.start()
+    stage.wait(lambda: not dialog.job.running)
+    stage.parts = (dialog,)
+
+
+def gauge_study(stage: Stage) -> None:
+    """Study of moved and slightly darker copies of images, with two inspectors, one of whom errs now and then."""
+    stage.follow("unet")
+    folder = stage.sample.with_name("gauge")
+    rows = ["part,Anna,Bert"]
+    masks = stage.sample / "masks"
+    labeled = sorted(path.relative_to(masks).with_suffix("") for path in masks.glob("lot-*/panel-*.png"))
+    for number, key in enumerate(labeled[:30], 1):
+        part = folder / f"part{number:02}"
+        part.mkdir(parents=True, exist_ok=True)
+        image = read_image(stage.sample / "pictures" / key)
+        for copy in range(3):
+            write_png(part / f"{copy + 1}.png", (np.roll(image, 5 * copy, 1) * (1 - 0.02 * copy)).astype(image.dtype))
+        defective = any(0 < id < DONT_CARE for id in ids_in(read_mask(masks / f"{key}.png")))
+        verdict = "NG" if defective else "OK"
+        rows.append(f"{part.name},{verdict},{verdict if number % 9 else 'OK'}")
+    table = folder.with_name("inspectors.csv")
+    table.write_text("\n".join(rows), "utf-8")
+    stage.run("study_gauge")
+    dialog = stage.window.findChild(GaugeDialog)
+    assert dialog is not None
+    dialog.images.line.setText(str(folder))
+    dialog.inspectors.line.setText(str(table))
+    dialog.start()
+    stage.wait(lambda: not dialog.job.running and dialog.figures.isVisible())
+    stage.parts = (dialog,)
+
+
 def evaluation_lighting(stage: Stage) -> None:
     """Evaluation with the metrics under changed lighting."""
     evaluation(stage)
@@ -278,7 +362,14 @@ PAGE_VIEWS: dict[str, View] = {
         prediction,
         suggestions,
         evaluation,
+        evaluation_images,
+        evaluation_classes,
+        evaluation_metrics,
         evaluation_lighting,
+        operating_point,
+        verdict_rule,
+        parts_needed,
+        gauge_study,
         evaluation_of_verdicts,
         evaluation_without_model,
         comparison,

@@ -8,7 +8,7 @@ pixels on a screen of scale 2. OUT receives THEME-LANGUAGE-SIZE/VIEW.png and, wi
 a combination. Texts that are cut, widgets outside of the window and English words in a Chinese window are written to
 standard error. Works without a screen. `--focus` takes some dialogs after each press of Tab instead. `--guide` renews
 the pictures of the guide, from the first theme and size, and `--animation` the one
-of the README. The files in the repository are made in a few minutes by
+of the README. Pages that a browser shows need PySide6-Addons. The files in the repository are made in a few minutes by
 
     python packaging/screenshots.py SAMPLE OUT --guide --themes light --sizes 1366x768 --views guide
     python packaging/screenshots.py SAMPLE OUT --animation --themes dark --languages en --sizes 1100x660
@@ -48,15 +48,17 @@ ROOT = Path(__file__).resolve().parents[1]
 # Views in the guide. Pages show a picture as `NAME.webp`.
 GUIDE_VIEWS = (
     *("new_project", "labeling", "spots", "contact_sheet", "suggestions", "finished_training"),
-    *("evaluation", "evaluation_lighting", "evaluation_of_verdicts", "comparison"),
-    *("export_options", "export_report", "folder_results", "palette"),
+    *("evaluation_images", "evaluation", "evaluation_classes", "evaluation_metrics", "evaluation_lighting"),
+    *("operating_point", "verdict_rule", "evaluation_of_verdicts", "parts_needed", "gauge_study", "comparison"),
+    *("export_options", "export_report", "folder_results", "unlike_images", "server_page", "result_outputs", "inbox"),
+    *("line_files", "adoption", "layout_files", "release", "model_card", "results_over_time", "welcome", "palette"),
 )
 GUIDE_BYTES, ANIMATION_BYTES = 4 << 20, 2 << 20  # largest size of all pictures of the guide, and of the animation
 ANIMATION = ROOT / "resources" / "stroke.webp"
 
 
 def take(sample: Path, out: Path, themes: list[str], language: str, sizes: list[str], views: list[str]) -> None:
-    """Take the views of one language and scale. Views that fail and texts that are cut are reported.
+    """Take the views of one language and scale. Those that fail have no picture; they and cut texts are reported.
 
     Views that change the window or the project have a window of their own. Each view is made in the first theme and
     size; the window is then restyled and resized for the other ones.
@@ -69,11 +71,12 @@ def take(sample: Path, out: Path, themes: list[str], language: str, sizes: list[
         try:
             (VIEWS | FOCUS_VIEWS)[name](stage)
         except Exception as error:
-            print(f"{language}/{name}: {type(error).__name__}: {error}", file=sys.stderr, flush=True)
-        for theme in themes:
-            for size in sizes:
-                stage.show_as(theme, logical_size(size))
-                grab(stage, out / f"{theme}-{language}-{size}", name, language)
+            print(f"{language}/{name}: {type(error).__name__}: {str(error)[:300]}", file=sys.stderr, flush=True)
+        else:
+            for theme in themes:
+                for size in sizes:
+                    stage.show_as(theme, logical_size(size))
+                    grab(stage, out / f"{theme}-{language}-{size}", name, language)
         stage.show_as(themes[0], logical_size(sizes[0]))
         stage.close_dialogs()
         if name not in HARMLESS:
@@ -212,7 +215,7 @@ def main() -> int:
         take(options.sample, options.out, themes, options.languages, sizes, views)
         return 0
     themes, languages, sizes = (value.split(",") for value in (options.themes, options.languages, options.sizes))
-    with tempfile.TemporaryDirectory() as folder:
+    with tempfile.TemporaryDirectory(prefix="inspection-") as folder:
         sample = Path(folder) / "sample-project"
         shutil.copytree(options.sample, sample)
         Project.open(sample, identity="copy").close()

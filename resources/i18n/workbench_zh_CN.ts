@@ -11609,6 +11609,10 @@
         <translation>缺少权重</translation>
     </message>
     <message>
+        <source>Measured with this export on {n} labeled {n:image|images}.</source>
+        <translation>用此模型包在 {n} 张已标注的图片上测得。</translation>
+    </message>
+    <message>
         <source>{name} does not fit this network</source>
         <translation>{name} 与该网络不符</translation>
     </message>
@@ -12167,10 +12171,6 @@
     <message>
         <source>Output of the file: {name}. Classes in the order of its channels: {names}.</source>
         <translation>文件的输出：{name}。按通道顺序的类别：{names}。</translation>
-    </message>
-    <message>
-        <source>Measured with this export on {n} labeled {n:image|images}. Intervals are 95% CI.</source>
-        <translation>用此模型包在 {n} 张已标注的图片上测得。区间为 95% 置信区间。</translation>
     </message>
     <message>
         <source>ONNX operators of version {n} in the added network cannot be converted to version {m}</source>
@@ -13401,12 +13401,28 @@
         <translation>性能未知，因为没有可用的验证或测试图片：{why}。</translation>
     </message>
     <message>
+        <source>Measured with this export on {n} test {n:image, which was|images, which were} not used for training or for any choice.</source>
+        <translation>用此模型包在 {n} 张测试图片上测得；这些图片未用于训练，也未用于任何选择。</translation>
+    </message>
+    <message>
+        <source>Measured with this export on {n} test {n:image, which was|images, which were} not used for training. The operating point was chosen on {n:it|them}, so the metrics are slightly optimistic.</source>
+        <translation>用此模型包在 {n} 张测试图片上测得；这些图片未用于训练，但工作点是按它们选择的，因此指标略偏乐观。</translation>
+    </message>
+    <message>
+        <source>Measured with this export on {n} validation {n:image, which was|images, which were} not used for training. Weights and thresholds were chosen on {n:it|them}, so the metrics are slightly optimistic.</source>
+        <translation>用此模型包在 {n} 张验证图片上测得；这些图片未用于训练，但权重和阈值是按它们选择的，因此指标略偏乐观。</translation>
+    </message>
+    <message>
         <source>No defects are predicted although the images contain defects. Train longer or label more defects. The metrics are not meaningful.</source>
         <translation>图片上有缺陷，但模型没有检出任何缺陷。请延长训练或标注更多缺陷。指标没有意义。</translation>
     </message>
     <message>
-        <source>Fewer than {n} images or {m} parts show {names}: the metrics of {names} are not reliable.</source>
-        <translation>显示 {names} 的图片少于 {n} 张或零件少于 {m} 个：{names} 的指标不可靠。</translation>
+        <source>Intervals are 95% CI with the part as the unit; none is stated below {n} parts, or {n} parts with such a label (“no CI”).</source>
+        <translation>区间为以零件为单位的 95% 置信区间；少于 {n} 个零件，或有此标注的零件少于 {n} 个时，不给出区间（“无置信区间”）。</translation>
+    </message>
+    <message>
+        <source>Measured with this export on {n} validation {n:image, which was|images, which were} not used for training. The weights and the temperature were chosen on {n:it|them}, so the metrics are slightly optimistic.</source>
+        <translation>用此导出在 {n} 张未用于训练的验证图片上测得。权重和温度是在这些图片上选定的，因此指标略偏乐观。</translation>
     </message>
     <message>
         <source>The metrics of verdicts with fewer than {n} images or {m} parts are not reliable: {names}.</source>
@@ -13765,10 +13781,6 @@
         <translation>{name}：{text}</translation>
     </message>
     <message>
-        <source>Intervals are 95% CI with the part as the unit; none is stated below {n} parts.</source>
-        <translation>区间为以零件为单位的 95% 置信区间；少于 {n} 个零件时不给出。</translation>
-    </message>
-    <message>
         <source>Many defects are detected, but with a wrong class. The recall of any defect says nothing about the class: see the recall with the right class.</source>
         <translation>许多缺陷已检出，但类别错误。任意缺陷的召回率与类别无关：请查看类别正确的召回率。</translation>
     </message>
@@ -13791,10 +13803,6 @@
     <message>
         <source>{n} {n:part has|parts have} images in several splits, such as `{first}`, so the metrics are too high.</source>
         <translation>{n} 个零件的图片分在多个划分中，例如 `{first}`，因此指标偏高。</translation>
-    </message>
-    <message>
-        <source>Measured with this export on {n} validation {n:image, which was|images, which were} not used for training. The weights and the temperature were chosen on {n:it|them}, so the metrics are slightly optimistic. Intervals are 95% CI.</source>
-        <translation>用此导出在 {n} 张未用于训练的验证图片上测得。权重和温度是在这些图片上选定的，因此指标略偏乐观。区间为 95% 置信区间。</translation>
     </message>
     <message>
         <source>The weights and the temperature of the probabilities were chosen on validation images, so the metrics are slightly optimistic.</source>
@@ -14245,18 +14253,6 @@
         <translation>没有已标注的验证或测试图片，因此性能未知。</translation>
     </message>
     <message>
-        <source>Measured with this export on {n} test {n:image, which was|images, which were} not used for training or for any choice. Intervals are 95% CI.</source>
-        <translation>用此模型包在 {n} 张测试图片上测得；这些图片未用于训练，也未用于任何选择。区间为 95% 置信区间。</translation>
-    </message>
-    <message>
-        <source>Measured with this export on {n} test {n:image, which was|images, which were} not used for training. The operating point was chosen on {n:it|them}, so the metrics are slightly optimistic. Intervals are 95% CI.</source>
-        <translation>用此模型包在 {n} 张测试图片上测得；这些图片未用于训练，但工作点是按它们选择的，因此指标略偏乐观。区间为 95% 置信区间。</translation>
-    </message>
-    <message>
-        <source>Measured with this export on {n} validation {n:image, which was|images, which were} not used for training. Weights and thresholds were chosen on {n:it|them}, so the metrics are slightly optimistic. Intervals are 95% CI.</source>
-        <translation>用此模型包在 {n} 张验证图片上测得；这些图片未用于训练，但权重和阈值是按它们选择的，因此指标略偏乐观。区间为 95% 置信区间。</translation>
-    </message>
-    <message>
         <source>Only {n} of the {m} {m:image|images} {n:was|were} evaluated within the time limit.</source>
         <translation>在时限内只评估了 {m} 张图片中的 {n} 张。</translation>
     </message>
@@ -14411,6 +14407,10 @@
     <message>
         <source>Verdict</source>
         <translation>判定</translation>
+    </message>
+    <message>
+        <source>The metrics of classes with fewer than {n} images or {m} parts are not reliable: {names}.</source>
+        <translation>图片少于 {n} 张或零件少于 {m} 个的类别，其指标不可靠：{names}。</translation>
     </message>
     <message>
         <source>All</source>
@@ -14849,10 +14849,6 @@
         <translation>训练、验证和测试</translation>
     </message>
     <message>
-        <source>Measured on {n} {split} {n:image|images} of {m} {m:part|parts}, with the current labels. Intervals are 95% CI.</source>
-        <translation>在 {m} 个零件的 {n} 张{split}图片上按当前标注测得。区间为 95% 置信区间。</translation>
-    </message>
-    <message>
         <source>Training images are included, so the metrics do not apply to new images.</source>
         <translation>包含训练图片，因此这些指标不能说明对新图片的效果。</translation>
     </message>
@@ -15019,10 +15015,6 @@
     <message>
         <source>None.</source>
         <translation>无。</translation>
-    </message>
-    <message>
-        <source>Only {n} {n:image was|images were} evaluated. The metrics are rough; rely on the intervals.</source>
-        <translation>只评估了 {n} 张图片。指标很粗略，请以区间为准。</translation>
     </message>
     <message>
         <source>The {n} {n:image shows|images show} {m} {m:part|parts}. Images of the same part are similar, so they say less about new parts than the same number of different parts.</source>
@@ -15843,6 +15835,14 @@
     <message>
         <source>An image is {bad} if its anomaly score, the area of its regions weighted by the probability, is above {n} px²; otherwise it is {good}.</source>
         <translation>如果图片的异常分数（其区域按概率加权的面积）高于 {n} px²，则判定为 {bad}；否则判定为 {good}。</translation>
+    </message>
+    <message>
+        <source>Measured on {n} {split} {n:image|images} of {m} {m:part|parts}, with the current labels.</source>
+        <translation>在 {m} 个零件的 {n} 张{split}图片上按当前标注测得。</translation>
+    </message>
+    <message>
+        <source>Only {n} {n:image was|images were} evaluated. The metrics are rough; where there are intervals, rely on these.</source>
+        <translation>只评估了 {n} 张图片，指标较粗略；给出区间时，请以区间为准。</translation>
     </message>
     <message>
         <source>this is not an image file that can be read</source>

@@ -65,6 +65,6 @@ def test_constraints_hold_the_installed_versions(tmp_path):
 def test_readme_of_an_index_has_no_links_to_files():
     pytest.importorskip("hatchling")
     text = load("index_readme.py").index_readme((ROOT / "README.md").read_text("utf-8"))
-    assert "](" not in text.replace("](http", "") and "<!--" not in text and "![" not in text
+    assert "](" not in text.replace("](http", "") and "<!--" not in text and "![" not in text and "文 · " not in text
     for words in ("pip install", "workbench demo sample-project", "workbench --help", "License: Apache-2.0"):
         assert words in text

@@ -33,6 +33,7 @@ from workbench.core.documents.run_blocks import size_range
 from workbench.core.evaluation import figure_texts, gauge_study, operating_point
 from workbench.core.evaluation.evaluation_comparison import EvaluationComparison
 from workbench.core.evaluation.figure_report import mask_report, verdict_report
+from workbench.core.evaluation.figures import Figure
 from workbench.core.evaluation.gauge_study import FOLDER
 from workbench.core.evaluation.intervals import MIN_PARTS
 from workbench.core.evaluation.operating_point import OperatingPoint
@@ -216,18 +217,23 @@ def _print_classes(evaluation: SplitEvaluation, result: dict[str, Any], console:
     figures = evaluation.figures
     for id, name in figures.classes.items():
         rows = [row for row in figures.rows if (row.scope, row.of) == ("class", id) and row.metric.shown]
-        texts = (f"{figure_texts.metric_name(row.id)} {figure_texts.text(row, digits=3)}" for row in rows)
+        texts = (f"{figure_texts.metric_name(row.id)} {_brief(row, 3)}" for row in rows)
         console.line(f"  {name}: {'; '.join(texts)}")
     for row in figures.all("recall", "size"):
         where = size_range(row.of, evaluation.settings.um_per_pixel)
-        console.line(f"  defects of {where}: {figure_texts.metric_name(row.id)} {figure_texts.text(row)}")
+        console.line(f"  defects of {where}: {figure_texts.metric_name(row.id)} {_brief(row)}")
     for row in (*figures.all("false_alarms", "any"), *figures.all("false_alarms", "good")):
-        console.line(f"  {figure_texts.name(row)}: {figure_texts.text(row)}")
+        console.line(f"  {figure_texts.name(row)}: {_brief(row)}")
     print_images(result, console)
     if any(row.value is not None and row.edges is None for row in figures.rows):
         console.line(f"  {Message('card.intervals', n=MIN_PARTS)}")
     for alert in figures.alerts:
         console.line(f"  {figure_texts.alert(alert)}")
+
+
+def _brief(figure: Figure, digits: int = 2) -> str:
+    """Return the text of a figure without the reason for a missing interval, which is printed once."""
+    return figure_texts.brief(figure_texts.text(figure, digits=digits))
 
 
 def _print_verdicts(evaluation: SplitEvaluation, result: dict[str, Any], console: Console) -> None:

@@ -87,7 +87,7 @@ def test_report_of_masks_holds_metrics_errors_and_caveats(run):
         "Measured on 8 test images of 4 parts",
         "set apart before the training",
         "Recall, any defect6 of 7",
-        "no 95% CI: only 4 of at least 5 parts",
+        "6 of 7 (no CI)",
         "1 on 8 images",
         "none is stated below 5 parts",
         "Threshold",

@@ -62,6 +62,9 @@ def states(figure: Figure, text: str) -> bool:
     text, _, why = text.partition(" (no 95% CI: ")
     if why and not why.startswith(f"{figure.interval})"):
         return False
+    text, brief, _ = text.partition(" (no CI)")  # the reason stands once beside the table
+    if brief and (figure.edges is not None or "of at least 5 parts" not in figure.interval):
+        return False
     scale = 100 if "%" in text else 1
     numbers = [float(each.replace("−", "-")) for each in re.findall(r"−?\d+(?:\.\d+)?", text)]
     digits = re.findall(r"−?\d+(?:\.(\d+))?", text)
@@ -257,6 +260,20 @@ def test_end_of_the_training_shows_the_same_texts(evaluated, split):
     report = (mask_report if run.dataset().model == "unet" else verdict_report)(figures)
     for row in stored_figures(json.loads(json.dumps(report))):
         assert str(figure_texts.text(row)) == str(figure_texts.text(figures.get(row.id, row.scope)))
+
+
+def test_reason_for_missing_intervals_is_stated_once(tmp_path):
+    run = make_mask_project(tmp_path / "project")
+    project = Project.open(run.project_root, write=False)
+    evaluation = evaluate_run(project, run, "test", progress=lambda done, total: None)
+    assert evaluation.figures.parts < 5
+    found = evaluate_holdout(project, run, run.dataset(), Predictor.open(run.best))
+    card = make_card(CardSources(run, run.dataset(), evaluation.settings, found, PARITY))
+    for document in (evaluation_report(project, evaluation, ReportImages(project), WHEN), card):
+        html = to_html(document)
+        cells = [cell for table in HtmlTables(html).tables for line in table for cell in line]
+        assert html.count("none is stated below 5 parts") == 1 and any("(no CI)" in cell for cell in cells)
+        assert not any("of at least" in text for text in (*cells, *(each.detail for each in document.headlines)))
 
 
 def test_what_is_not_measured_has_its_reason_everywhere(tmp_path, qapp):

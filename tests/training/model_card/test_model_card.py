@@ -73,7 +73,7 @@ def test_card_holds_metrics_of_run(trained, export):
         labels_revision(dataset),
         "8-bit gray",
         f"validation and test: `{dataset.held_out_hash}`",
-        "no 95% CI",
+        "no CI",
     ):
         assert words in text, words
         assert re.sub("`(.*?)`", r"<code>\1</code>", words) in html, words

@@ -92,7 +92,7 @@ def test_study_with_inspectors_is_shown_stored_and_in_the_report(application, ga
     assert gauge.isVisible() and gauge.figures.isVisible()
     rows = [[gauge.figures.item(row, column).text() for column in range(3)] for row in range(gauge.figures.rowCount())]
     assert [row[0] for row in rows] == ["Model, repeats", "Model and Anna", "Model and Bert", "Anna and Bert"]
-    assert rows[3][1] == "2 of 3 (no 95% CI: only 3 of at least 5 parts)"
+    assert rows[3][1] == "2 of 3 (no CI)" and "below 5 parts" in gauge.about.text()
     assert "Cohen's kappa" in gauge.figures.horizontalHeaderItem(2).toolTip()
     assert [gauge.parts.horizontalHeaderItem(n).text() for n in range(4)] == ["Part", "Model", "Anna", "Bert"]
     assert gauge_study.load(run).images == 9 and "training images" in gauge.status.text()

@@ -10,8 +10,8 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from PySide6.QtCore import QPoint, QSize
-from PySide6.QtGui import QColor, QFontDatabase, QIcon, QImage, QPixmap, QRegion
+from PySide6.QtCore import QPoint, QRect, QSize
+from PySide6.QtGui import QColor, QFontDatabase, QIcon, QImage, QPainter, QPixmap, QRegion
 from PySide6.QtWidgets import QAbstractButton, QApplication, QLabel, QLineEdit, QWidget
 
 from workbench.ui.widgets import theme
@@ -122,6 +122,13 @@ def wrong_icons(root: QWidget, theme: Theme) -> list[str]:
         if label.width() < 50 and not in_theme(painted(label), theme):  # larger: icon of the program
             wrong.append(f"icon in {label.parentWidget()}")
     return wrong
+
+
+def test_an_icon_without_room_is_not_drawn(style, qtlog):
+    painter = QPainter(image := QImage(16, 16, QImage.Format.Format_RGB32))
+    style.icon("save").paint(painter, QRect(0, 0, 0, 16))
+    painter.end()
+    assert not image.isNull() and not qtlog.records
 
 
 def test_icons_of_messages_and_of_the_welcome_page_follow_the_theme(application):

@@ -79,7 +79,7 @@ def metric_blocks(first: SplitEvaluation, second: SplitEvaluation, comparison: E
         Message("compare.difference"),
         Message("compare.outcome"),
     ]
-    yield Table(head, [list(map(figure_texts.brief, cells)) for cells, _ in comparison_rows(comparison)])
+    yield Table(head, [cells for cells, _ in comparison_rows(comparison)])
     yield Paragraph(Message("compare.method", n=MIN_PARTS))
     if any(comparison.expectations):
         yield Paragraph(Message("compare.own_images"))

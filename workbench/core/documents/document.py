@@ -35,7 +35,7 @@ class FigureCell:
 
     @property
     def text(self) -> str:
-        return figure_texts.text(self.figure, digits=3)
+        return figure_texts.brief(figure_texts.text(self.figure, digits=3))
 
     @property
     def value(self) -> float | None:
@@ -78,11 +78,17 @@ class Points:
 
 @dataclass(frozen=True)
 class Table:
-    """Table; the first cell of each row is its name."""
+    """Table; the first cell of each row is its name. A text beside it states why figures have no interval."""
 
     kind: ClassVar[str] = "table"
     head: Sequence[str]
     rows: Sequence[Sequence[str | FigureCell]]
+
+    def __post_init__(self) -> None:
+        brief = [
+            [cell if isinstance(cell, FigureCell) else figure_texts.brief(cell) for cell in row] for row in self.rows
+        ]
+        object.__setattr__(self, "rows", brief)
 
 
 @dataclass(frozen=True)

@@ -78,13 +78,14 @@ def gauge_sections(run: Run, settings: ModelSettings) -> list[Section]:
             blocks.append(Paragraph(Message("gauge.more", n=len(differing) - len(rows))))
     else:
         blocks.append(Paragraph(Message("gauge.all_same")))
-    blocks.append(Points([*names, Message("card.intervals", n=MIN_PARTS)]))
+    blocks.append(Points(names))
     return [Section(Message("gauge.title"), blocks)]
 
 
 def scope_text(study: GaugeStudy) -> str:
-    """Return what was studied, as sentences."""
-    return Message("gauge.lead", n=study.images, m=len(study.by_part), when=study.when)
+    """Return what was studied and where intervals are stated, as sentences."""
+    studied = Message("gauge.lead", n=study.images, m=len(study.by_part), when=study.when)
+    return join("list.sentences", [studied, Message("card.intervals", n=MIN_PARTS)])
 
 
 def head() -> list[str]:
@@ -101,7 +102,7 @@ def figure_rows(study: GaugeStudy) -> list[list[str]]:
     """Return a row for each pair of compared verdicts: its name, then the figures with intervals."""
     rows: dict[str, list[str]] = {}
     for figure in study.figures:
-        rows.setdefault(figure.name, [figure.name]).append(figure_texts.text(figure))
+        rows.setdefault(figure.name, [figure.name]).append(figure_texts.brief(figure_texts.text(figure)))
     return list(rows.values())
 
 

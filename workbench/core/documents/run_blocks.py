@@ -35,7 +35,8 @@ FEW = 10  # labeled images per class or verdict below which training and metrics
 def tables(evaluation: SplitEvaluation) -> list[Block]:
     """Return the alerts and all figures."""
     alerts = [Paragraph(figure_texts.alert(alert), warns=True) for alert in evaluation.figures.alerts]
-    return [*alerts, *(_masks(evaluation) if isinstance(evaluation, MaskEvaluation) else _verdicts(evaluation))]
+    rows = _masks(evaluation) if isinstance(evaluation, MaskEvaluation) else _verdicts(evaluation)
+    return [*alerts, Paragraph(Message("card.intervals", n=MIN_PARTS)), *rows]
 
 
 def headlines(figures: Figures) -> list[Headline]:
@@ -46,7 +47,7 @@ def headlines(figures: Figures) -> list[Headline]:
         ids = ("recall", *(["recall_right_class"] if len(figures.classes) > 1 else []), "false_alarms", "dice")
         shown = [figures.get(id) for id in ids]
     texts = figure_texts
-    return [Headline(texts.name(row), texts.headline(row), texts.explanation(row)) for row in shown]
+    return [Headline(texts.name(row), texts.headline(row), texts.brief(texts.explanation(row))) for row in shown]
 
 
 def split_name(split: str) -> str:
@@ -84,7 +85,7 @@ def _definitions(figures: Figures) -> Points:
         Message("card.definition", name=figure_texts.metric_name(id), text=figure_texts.definition(id))
         for id in dict.fromkeys(row.id for row in figures.rows if row.metric.shown)
     ]
-    return Points([*definitions, Message("card.intervals", n=MIN_PARTS)])
+    return Points(definitions)
 
 
 def _few(id: str, rows: Sequence[Figure]) -> Iterator[Block]:

@@ -37,7 +37,7 @@ from workbench.ui.text.formatting import translate_message
 from workbench.ui.widgets.box_layouts import add_items
 from workbench.ui.widgets.dialogs import JobDialog, PathField
 from workbench.ui.widgets.item_views import show_as_rows
-from workbench.ui.widgets.text_labels import resize_for_text
+from workbench.ui.widgets.text_labels import align_text, resize_for_text
 
 if TYPE_CHECKING:
     from workbench.core.evaluation.split_evaluation import SplitEvaluation
@@ -178,6 +178,7 @@ def _enlarge(dialog: QDialog, width: int, height: int) -> None:
 def _percent(low: float, high: float, value: float) -> QDoubleSpinBox:
     box = QDoubleSpinBox(minimum=low, maximum=high, decimals=1, value=value, suffix=" %")
     box.setFixedWidth(110)
+    align_text(box)
     return box
 
 

@@ -217,7 +217,7 @@ class PredictFolderDialog(JobDialog):
         header.setSortIndicatorClearable(True)
         header.setSortIndicator(-1, Qt.SortOrder.DescendingOrder)
         self.table.setSortingEnabled(True)  # a click on a column sorts, a third one shows the order of prediction again
-        for section, width in ((1, 80), (2, 90), (3, 80), (4, 90), (5, 86)):
+        for section, width in ((1, 80), (2, 90), (3, 80), (4, 110), (5, 86)):
             header.resizeSection(section, max(width, header.sectionSizeHint(section)))
         self.table.activated.connect(self._open)
         self.table.selectionModel().currentRowChanged.connect(self._preview)

@@ -248,8 +248,8 @@ class IconEngine(QIconEngine):
 
     def pixmap(self, size: QSize, mode: QIcon.Mode, state: QIcon.State) -> QPixmap:
         role = "disabled" if mode == QIcon.Mode.Disabled else self._role
-        manager = self._manager()
-        return QPixmap() if manager is None else manager.theme.drawn(self._name, role, min(size.width(), size.height()))
+        manager, side = self._manager(), min(size.width(), size.height())
+        return QPixmap() if manager is None or side <= 0 else manager.theme.drawn(self._name, role, side)
 
     def actualSize(self, size: QSize, mode: QIcon.Mode, state: QIcon.State) -> QSize:
         side = min(size.width(), size.height())
