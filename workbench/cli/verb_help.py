@@ -177,7 +177,6 @@ JSON_KEYS: dict[str, dict[str, dict[str, str]]] = {
             "verdict_rule": "rule of the image verdicts, with its result",
             "forecast": "range expected on other parts, measured at the end of the training",
             "lighting": "metrics under changed lighting, measured at the end of the training",
-            "rule": "if the verdict rule of the run in use until now is used again, and how; null without one",
             "fitted": "which network for verdicts is used and why, or the check of a model of good images; else null",
             "milliseconds": "median time of a prediction, null if all were cached",
             "leaks": "list of {path, learned, why}, images that resemble training images",
