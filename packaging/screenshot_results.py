@@ -256,7 +256,7 @@ def adoption(stage: Stage) -> None:
     stage.run("adopt_model")
     dialog = stage.window.findChild(AdoptionDialog)
     assert dialog is not None
-    dialog.file.line.setText("/home/anna/networks/surface.onnx")
+    dialog.file.line.setText("/networks/surface.onnx")
     dialog.output.setCurrentIndex(1)
     dialog.mean.setText("0.485, 0.456, 0.406")
     dialog.std.setText("0.229, 0.224, 0.225")

@@ -285,7 +285,7 @@ def gauge_study(stage: Stage) -> None:
     """Study of moved and slightly darker copies of images, with two inspectors, one of whom errs now and then."""
     stage.follow("unet")
     folder = stage.sample.with_name("gauge")
-    rows = ["part,Anna,Bert"]
+    rows = ["part,inspector 1,inspector 2"]
     masks = stage.sample / "masks"
     labeled = sorted(path.relative_to(masks).with_suffix("") for path in masks.glob("lot-*/panel-*.png"))
     for number, key in enumerate(labeled[:30], 1):

@@ -132,10 +132,8 @@ def export_labels(
     """
     items = project.items if isinstance(project, LabeledProject) and project.run is not None else None
     splits = None if items is None else {key: item.split for key, item in items.items()}
-    options = LabelExportOptions(**choices)
-    return exporting.export_labels(
-        _read(project), target, format=format, options=options, splits=splits, progress=progress
-    )
+    read, options = _read(project), LabelExportOptions(**choices)
+    return exporting.export_labels(read, target, format=format, options=options, splits=splits, progress=progress)
 
 
 def check(project: ProjectPath, *, progress: Progress | None = None) -> list[Finding]:

@@ -5112,6 +5112,10 @@
         <translation>已停止：完成 {done} 张，跳过 {skipped} 张。结果已保留；勾选“跳过已有结果的图片”可继续。</translation>
     </message>
     <message>
+        <source>{results}.</source>
+        <translation>{results}。</translation>
+    </message>
+    <message>
         <source>{n} {n:image is|images are} unlike the training images.</source>
         <translation>{n} 张图片与训练图片不符。</translation>
     </message>

@@ -11,7 +11,7 @@ predicted with `workbench predict`:
     foreign  up to --images of every other set, `foreign-labels` and `sixteen-bit` (images of this set in them are left
              out)                                       patch  own images with a patch of 96 pixels of a foreign image
 
-None of these images chose anything. Columns: share of images above the limit of the unlike score, beyond a limit of the
+None of these images chose the limits. Columns: share of images above the limit of the unlike score, beyond one of the
 input guard, and either; of the own and near images also of the good ones alone, and of their parts. With --keep,
 projects and runs are kept and used again.
 """

@@ -10,10 +10,13 @@ import paddle
 import pytest
 
 from tests.inference.conftest import gray_settings, spotted
+from workbench.core.project.project import Project
+from workbench.core.runs.dataset import Dataset, Item
+from workbench.inference.io.image_io import write_png
 from workbench.inference.known_features import KnownFeatures
 from workbench.inference.model_settings import SettingsError, load_settings, save_settings, settings_from_json
 from workbench.inference.predictor import Predictor
-from workbench.training.feature_learning import fit_features
+from workbench.training.feature_learning import fit_features, learn_features
 from workbench.training.networks import UNet
 from workbench.training.onnx_graph import stage_widths, to_onnx
 
@@ -57,6 +60,17 @@ def test_the_score_is_nearly_equal_in_one_tile_and_in_many(model):
     image = cv2.resize(STRIPES, (300, 280))  # cells at the rim of a tile know less of their surroundings
     whole = Predictor(replace(model.settings, tile=512), model.engine)
     assert model.predict(image).input.unlike == pytest.approx(whole.predict(image).input.unlike, rel=0.2)
+
+
+@pytest.mark.parametrize(("parts", "known"), [(4, False), (5, True)])
+def test_a_model_of_few_parts_has_no_score(model, tmp_path, parts, known):
+    with Project.create(tmp_path / "project") as project:
+        items = []
+        for number in range(10):
+            items.append(Item(key=f"{number}.png", group=f"{number % parts}", width=200, height=150))
+            write_png(project.image_path(items[-1].key), spotted(np.random.default_rng(number)))
+        found = learn_features(project, Dataset(model="unet", items=items), model, [8, 16, 16])
+    assert (found is not None) == known and (found is None or found.parts == parts)
 
 
 def test_without_features_there_is_no_score(model):

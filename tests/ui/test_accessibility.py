@@ -25,6 +25,7 @@ from workbench.ui.check.check_dialog import CheckDialog, ReportDialog
 from workbench.ui.check.statistics_dialog import PartRuleDialog, StatisticsDialog
 from workbench.ui.dialogs.preferences_dialog import PreferencesDialog
 from workbench.ui.evaluation.comparison_dialog import ComparisonDialog
+from workbench.ui.evaluation.drift_dialog import DriftDialog
 from workbench.ui.evaluation.part_dialogs import GaugeDialog, PartPlanDialog
 from workbench.ui.help.guide_window import GuideWindow
 from workbench.ui.images.inbox_dialog import InboxDialog
@@ -87,6 +88,7 @@ def factories(application, folder: Path) -> dict[type[QDialog], Callable[[], QDi
         PreferencesDialog: lambda: shown(window.table["settings"].trigger, PreferencesDialog),
         AboutDialog: lambda: AboutDialog(window),
         SourcesDialog: lambda: SourcesDialog(session, window),
+        DriftDialog: lambda: DriftDialog(Preferences(), style, window),
         InboxDialog: lambda: InboxDialog(session, Preferences(), window),
         ErrorDetails: lambda: ErrorDetails(ErrorReport("text", "details"), folder, lambda path: None, window),
         AdoptionDialog: lambda: AdoptionDialog(session, services.adoption, window),

@@ -8,6 +8,7 @@ from dataclasses import replace
 
 import numpy as np
 
+from workbench.core.evaluation.intervals import MIN_PARTS
 from workbench.core.evaluation.verdict_rules import BUDGET, conformal_limit
 from workbench.core.images.image_files import read
 from workbench.core.problems import Problem
@@ -20,7 +21,6 @@ SHARE = BUDGET / 100  # of the images of other parts that may be unlike the trai
 _IMAGES, _PIXELS = 300, 100e6  # maximum of the images that are predicted
 _STORED_IMAGES, _STORED_CELLS = 150, 128  # of the vectors to compare with
 _CELLS = 4000  # from which the stored ones are chosen
-_FEWEST = 2  # images
 _LOCAL = 1.1  # a single cell may differ this many times more than any of images of other parts did
 _FLOOR = 0.3  # least deviation of a feature, as a share of the mean deviation of its stage
 
@@ -34,7 +34,9 @@ def learn_features(
     share: float = SHARE,
     seconds: float = 20.0,
 ) -> KnownFeatures | None:
-    """Return the features of the training and validation images; None without two readable ones.
+    """Return the features of the training and validation images; None if they show fewer than `MIN_PARTS` parts.
+
+    How far images of another part are from those of a few parts is not known, and good ones would get no verdict.
 
     predictor: of the model. widths: numbers of features of each stage of the encoder. share: of the images of other
     parts that may be unlike. seconds: after which no more images are predicted. Raises EngineError.
@@ -44,7 +46,7 @@ def learn_features(
     pixels, until = 0.0, time.perf_counter() + seconds
     items = dataset.of("train", "val")
     for index in np.random.default_rng(0).permutation(len(items))[:_IMAGES]:
-        if pixels > _PIXELS or (len(cells) >= _FEWEST and time.perf_counter() > until):
+        if pixels > _PIXELS or (len(set(parts)) >= MIN_PARTS and time.perf_counter() > until):
             break
         try:
             image = read(project.image_path(items[index].key))
@@ -55,7 +57,7 @@ def learn_features(
             cells.append(found)
             parts.append(items[index].part)
             pixels += image.shape[0] * image.shape[1]
-    return fit_features(cells, parts, widths, share) if len(cells) >= _FEWEST else None
+    return fit_features(cells, parts, widths, share) if len(set(parts)) >= MIN_PARTS else None
 
 
 def fit_features(
@@ -66,10 +68,8 @@ def fit_features(
     The limit of an image is set on distances from images of other parts only, as the budget of false alarms is. That of
     a cell is above all such distances, so that only what differs strongly in a small place exceeds it.
 
-    cells: float32 (cells, F) of each image. parts: of the images. Others: as of `learn_features`.
+    cells: float32 (cells, F) of each image. parts: of the images, at least two. Others: as of `learn_features`.
     """
-    if len(set(parts)) < 2:  # nothing is known of other parts
-        parts = [str(number) for number in range(len(cells))]
     names = np.array(parts)
     means = np.stack([found.mean(axis=0, dtype=np.float64).astype(np.float32) for found in cells])
     images = _neighbors(means, means, names, widths, _STORED_IMAGES)

@@ -145,7 +145,8 @@ def test_files_of_the_click_model_are_checked_at_once(dialog, driver, tmp_path, 
 def test_option_bar_opens_the_files_of_the_click_model(driver):
     driver.canvas.choose_tool("click")
     field = driver.window.options.click_model
-    assert field.isVisible() and field.state.text() == "Built-in network"
+    assert field.isVisible()
+    driver.qtbot.waitUntil(lambda: field.state.text() == "Built-in network", timeout=60_000)
     field.button.click()
     dialog = driver.window.findChild(PreferencesDialog)
     assert dialog.isVisible() and dialog.page == "click_model"

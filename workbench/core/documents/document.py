@@ -207,7 +207,7 @@ SERIES_COLORS = ("#2474c4", "#c2620a", "#13804a", "#a13a76")  # at least 3:1 on 
 _DASHES = ("", "7 4", "2 3", "10 3 2 3")
 
 WIDTH, HEIGHT = 420, 270
-_LEFT, _TOP, _RIGHT, _BOTTOM = 50, 12, 12, 64  # margins; below are axis labels and legend
+_LEFT, _TOP, _RIGHT, _BOTTOM = 58, 12, 12, 64  # margins; below are axis labels and legend
 _CODE = re.compile("`([^`]+)`")
 PAGE, PRINT_PAGE = "document.html.j2", "print.html.j2"  # in resources/templates; the second one is for a PDF file
 
@@ -249,7 +249,8 @@ def _grid(chart: Chart, colors: Mapping[str, str]) -> str:
         parts.append(_text(f'x="{_LEFT - 6}" y="{_y(tick) + 4:.1f}" text-anchor="end"', text, colors["muted"]))
     for tick, text in chart.x_ticks:
         parts.append(_path([(tick, 0), (tick, 1)], colors["line"]))
-        place = f'x="{_x(tick):.1f}" y="{_y(0) + 15:.1f}" text-anchor="middle"'
+        anchor = "end" if tick > 0.9 and len(text) > 5 else "middle"  # a long text would not fit at the right edge
+        place = f'x="{_x(tick):.1f}" y="{_y(0) + 15:.1f}" text-anchor="{anchor}"'
         parts.append(_text(place, text, colors["muted"]))
     return "".join(parts)
 

@@ -335,10 +335,13 @@ class PredictFolderDialog(JobDialog):
             self.skip_existing.setChecked(True)
         text = fill(text, done=summary.images, skipped=summary.skipped, path=summary.out)
         if summary.images:
-            text = f"{image_texts.summary_text(summary.results)}. {text}"
+            results = self.tr("{results}.").format(results=image_texts.summary_text(summary.results))
+            text = formatting.sentences(results, text)
         unlike = sum(row.input is not None and not row.input.ok for row in self.results.rows)
         if unlike:
-            text += " " + fill(self.tr("{n} {n:image is|images are} unlike the training images."), n=unlike)
+            text = formatting.sentences(
+                text, fill(self.tr("{n} {n:image is|images are} unlike the training images."), n=unlike)
+            )
         self.show_status(text)
         self.show_results.show()
         if self.results.rows and not self.table.currentIndex().isValid():

@@ -324,13 +324,14 @@ def find_table(tree: FileTree, options: ImportOptions, known: dict[int, str]) ->
     batch = find_shapes(tree, list(found), parse, options)
     given = {name: verdict for _, verdicts, _ in found.values() for name, verdict in verdicts.items()}
     kinds = frozenset(given.values())
-    batch.entries = [_compare_folder(entry, given.get(entry.aliases[0], ""), kinds) for entry in batch.entries]
+    batch.entries = [_compare_folder(tree, entry, given.get(entry.aliases[0], ""), kinds) for entry in batch.entries]
     return batch
 
 
-def _compare_folder(entry: ImportedEntry, verdict: str, kinds: frozenset[str]) -> ImportedEntry:
-    """Refuse a verdict of a table whose image lies in the folder of another one."""
-    folder = "" if entry.image is None else entry.image.parent.name
+def _compare_folder(tree: FileTree, entry: ImportedEntry, verdict: str, kinds: frozenset[str]) -> ImportedEntry:
+    """Refuse a verdict of a table whose image lies in the folder of another one; in own exports no folder is one."""
+    image = entry.image
+    folder = "" if image is None or tree.originals.of(image) is not None else image.parent.name
     if not verdict or folder not in kinds - {verdict}:
         return entry
     why = Message("import.several_verdicts", names=f"{folder}, {verdict}")

@@ -154,7 +154,7 @@ class _MaskSet:
     def entries(self) -> Iterator[ImportedEntry]:
         """Yield the labels of the images that have masks."""
         path = self._tree.path
-        good = {image for image in self.of_image if is_good(PurePosixPath(image).parent.name)}
+        good = {image for image in self.of_image if self._is_in_good_folder(image)}
         good = good if len(good) < len(self.of_image) else set()  # a folder "ok" of all images says nothing
         for image, found in self.of_image.items():
             several = len(set(map(without_suffix, found))) < len(found)  # files of one mask, which must be equal
@@ -165,6 +165,10 @@ class _MaskSet:
                     path(group[0]), path(image), image, self._reader(group, good=image in good), refused=refused
                 )
                 yield replace(entry, count=len(group) + len(refused))
+
+    def _is_in_good_folder(self, image: str) -> bool:
+        """Return True if the folder of an image says that it has no defects; in own exports no folder does."""
+        return is_good(PurePosixPath(image).parent.name) and self._tree.originals.of(self._tree.path(image)) is None
 
     def entries_without_image(self) -> Iterator[ImportedEntry]:
         path = self._tree.path
