@@ -332,7 +332,8 @@ def _decode_with_tifffile(data: np.ndarray, name: Path | str, number: int = 0) -
         why = "this kind of TIFF needs the package tifffile, which is not installed (pip install tifffile)"
         raise ReadError(name, why) from None
     try:
-        with tifffile.TiffFile(io.BytesIO(data.data)) as file:
+        # Closed, the copy of the file is freed at once; the objects of tifffile refer to each other and live longer.
+        with io.BytesIO(data.data) as stream, tifffile.TiffFile(stream) as file:
             page = file.pages[number]
             too_large = size_problem(
                 page.imagewidth, page.imagelength, page.size, page.dtype.itemsize, _tifffile_peak(page, data.size)
