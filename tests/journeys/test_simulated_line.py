@@ -39,7 +39,7 @@ CASTINGS = range(1200, FRAMES)
 
 @dataclass(frozen=True)
 class Frame:
-    """What the line reports of a frame. reasons: of the input guard alone. score: unlike score."""
+    """Result of the line for a frame. guard: the input guard has a reason against it. score: unlike score."""
 
     number: int
     defective: bool

@@ -1,5 +1,4 @@
-"""Base class of the errors that are shown to the user, and those about runs, models, exports and
-inspection areas.
+"""Base class of the errors that are shown to the user, and those about runs, models, exports and inspection areas.
 
 Other modules use them as names of `problems`.
 """

@@ -36,7 +36,7 @@ def learn_features(
 ) -> KnownFeatures | None:
     """Return the features of the training and validation images; None if they show fewer than `MIN_PARTS` parts.
 
-    How far images of another part are from those of a few parts is not known, and good ones would get no verdict.
+    With fewer, the distance between images of different parts is not known, and good images would get no verdict.
 
     predictor: of the model. widths: numbers of features of each stage of the encoder. share: of the images of other
     parts that may be unlike. seconds: after which no more images are predicted. Raises EngineError.

@@ -58,6 +58,7 @@ def test_results_of_a_line_are_seen_compared_and_reported(application, logs, qtb
     target = tmp_path / "shifts.html"
     monkeypatch.setattr(QFileDialog, "getSaveFileName", lambda *_: (str(target), ""))
     dialog.save.click()
+    qtbot.waitUntil(target.exists)
     assert "Shift report" in target.read_text("utf-8")
     dialog.folder.line.setText(str(tmp_path))
     qtbot.waitUntil(lambda: not dialog.save.isEnabled())

@@ -27,7 +27,7 @@ from workbench.core.evaluation.line_results import (
 from workbench.core.messages import Message
 from workbench.core.problems import Problem
 from workbench.session.preferences import Preferences
-from workbench.session.tasks import Task, TaskRunner
+from workbench.session.tasks import Task, TaskRunner, ignore_failure
 from workbench.session.training.trainer_thread import language_of_window
 from workbench.ui.evaluation.evaluation_reports import write_document
 from workbench.ui.evaluation.part_dialogs import RowTable
@@ -300,7 +300,7 @@ class DriftDialog(QDialog):
             self.preview.setText(self.tr("The image is not here") if image is not None else "")
             return
         path, mask = image.path, image.mask
-        self._tasks.submit(lambda _: preview(path, mask, _SIDE), self._show_preview, self._failed, key="preview")
+        self._tasks.submit(lambda _: preview(path, mask, _SIDE), self._show_preview, ignore_failure, key="preview")
 
     def _show_preview(self, pixels: np.ndarray | None) -> None:
         if pixels is None:
@@ -318,12 +318,16 @@ class DriftDialog(QDialog):
         chosen, _ = QFileDialog.getSaveFileName(self, self.tr("Save report"), "shifts.html", kinds)
         if not chosen:
             return
-        results, reference = self._shown.results, self._shown.reference
-        try:
-            zone = results.hours[-1].start.tzname() or ""
-            write_document(shift_report.shift_report(results, reference, zone), Path(chosen), language_of_window())
-        except Problem as problem:
-            self._failed(problem)
+        results, reference, language = self._shown.results, self._shown.reference, language_of_window()
+        zone = results.hours[-1].start.tzname() or ""
+
+        def work(_: Task) -> None:  # the comparison of many hours takes seconds
+            write_document(shift_report.shift_report(results, reference, zone), Path(chosen), language)
+
+        self._tasks.submit(work, lambda _: None, self._not_saved, key="report")
+
+    def _not_saved(self, problem: Problem) -> None:
+        self.notes.setText(" ".join(filter(None, problem_text(problem))))
 
 
 def _escaped(text: str) -> str:

@@ -94,7 +94,7 @@ class ImportPreview(QWidget):
         classes = [info.name for info in project.classes]
         self.mapping.show_entries(plan.classes, plan.verdicts, classes, project.file.verdicts)
         self.skipped.show_entries(plan.report.skipped, plan.report.notes, plan.report.image_notes)
-        # What is not used or doubtful is unfolded, unless its reason is an open question.
+        # Unfold the list of what is not used or doubtful, unless the reason is an open question.
         unfolded = bool(plan.report.skipped or plan.report.image_notes) and not plan.questions
         self.skipped.link.setChecked(unfolded)
         self.missing.show_count(plan.report.missing, path)
