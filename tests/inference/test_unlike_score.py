@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import replace
 
 import cv2
@@ -12,6 +13,8 @@ import pytest
 from tests.inference.conftest import gray_settings, spotted
 from workbench.core.project.project import Project
 from workbench.core.runs.dataset import Dataset, Item
+from workbench.inference.batch.export_package import self_test, write_reference_results
+from workbench.inference.input_guard import _MEASURES, InputLimits
 from workbench.inference.io.image_io import write_png
 from workbench.inference.known_features import KnownFeatures
 from workbench.inference.model_settings import SettingsError, load_settings, save_settings, settings_from_json
@@ -76,6 +79,17 @@ def test_a_model_of_few_parts_has_no_score(model, tmp_path, parts, known):
 def test_without_features_there_is_no_score(model):
     plain = Predictor(model.settings, lambda batch: model.engine(batch))
     assert plain.predict(STRIPES).input is None
+
+
+def test_references_are_reproduced_by_an_engine_without_features(model, tmp_path):
+    usual = dict.fromkeys(_MEASURES, (0.0, 1e6))
+    settings = replace(model.settings, input=InputLimits(30, 30, "uint8", 255.0, 0.0, usual))
+    write_png(tmp_path / "stripes.png", STRIPES)
+    write_reference_results(tmp_path, Predictor(settings, model.engine), [("stripes", tmp_path / "stripes.png")])
+    plain = Predictor(settings, lambda batch: model.engine(batch))
+    assert plain.predict(STRIPES).verdict is None
+    assert json.loads((tmp_path / "golden" / "1.json").read_text())["verdict"] == "unsure"
+    assert self_test(tmp_path, plain) == self_test(tmp_path, Predictor(settings, model.engine)) == []
 
 
 def test_settings_with_features_are_stored_and_checked(model, tmp_path):

@@ -38,6 +38,7 @@ CHECKS_FILE = "checks.json"
 SUMS_FILE = "SHA256SUMS"
 GOLDEN_FOLDER = "golden"
 _FORMAT = 1
+_UNLIKE_TOLERANCE = 0.05  # of an unlike score near its limit 1
 _PROBABILITY_TOLERANCE = 1e-4
 _PIXEL_TOLERANCE = 0.01  # share of scores that may differ by one level; rounding affects far fewer
 _REDUCED_PROBABILITY = 0.02  # for engines with reduced precision
@@ -206,9 +207,19 @@ def _is_reduced(predictor: Predictor) -> bool:
     return bool(name and KINDS[name].reduced)
 
 
+def _score_decides(expected: dict[str, Any], result: Prediction) -> bool:
+    """Return True if the verdict depends on an unlike score that this engine has not, or on the other side of 1."""
+    given = (expected.get("input") or {}).get("unlike")
+    own = None if result.input is None else result.input.unlike
+    if given is None or own is None:
+        return given is not None and given > 1
+    return (given > 1) != (own > 1) and abs(given - own) <= _UNLIKE_TOLERANCE
+
+
 def _verdict_differences(expected: dict[str, Any], result: Prediction, reduced: bool) -> list[str]:
     assert result.probabilities is not None
-    if result.verdict != expected["verdict"]:
+    withheld = UNSURE in (result.verdict, expected["verdict"]) and _score_decides(expected, result)
+    if result.verdict != expected["verdict"] and not withheld:
         return [f"the verdict is {result.verdict}, not {expected['verdict']}."]
     if set(result.probabilities) != set(expected["probabilities"]):
         return ["the verdicts have other names."]
@@ -260,7 +271,8 @@ def _mask_differences(
         name, reason = (None, None) if verdict is None else (verdict.name, verdict.reason)
         if is_withheld(settings.input, result.input) or is_lost(result.placement):
             name, reason = UNSURE, None
-        if (name, reason) != (expected["verdict"], expected["verdict_reason"]):
+        withheld = UNSURE in (name, expected["verdict"]) and _score_decides(expected, result)
+        if (name, reason) != (expected["verdict"], expected["verdict_reason"]) and not withheld:
             problems.append(f"the verdict is {name}, not {expected['verdict']}, or has another reason.")
     return problems
 

@@ -11,7 +11,7 @@ import signal
 import sys
 import threading
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager, nullcontext
+from contextlib import contextmanager, nullcontext, suppress
 from types import FrameType
 from typing import Any
 
@@ -75,7 +75,8 @@ def handle_interrupts(on_first: Callable[[], None]) -> Iterator[GracefulInterrup
     def handle(number: int, frame: FrameType | None) -> None:
         stop.request()
         if not stop.at_once():
-            on_first()
+            with suppress(RuntimeError):  # the signal has interrupted a print to the same stream
+                on_first()
         else:
             restore()
 
