@@ -207,6 +207,7 @@ def region_rule(stage: Stage) -> None:
     panel.limits.show_limits((RegionLimit(1, most=2, length=40.0), RegionLimit(2, zone="rim")))
     panel.limits.changed.emit()
     stage.pause(2)
+    stage.parts = (panel,)
 
 
 def tabbed(command: str, steps: int, stage: Stage) -> None:

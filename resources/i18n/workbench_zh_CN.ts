@@ -9260,6 +9260,10 @@
         <translation>此模型的错误未经测量：没有任何验证图片含有缺陷。</translation>
     </message>
     <message>
+        <source>{count} of {n} good test {n:image has|images have} a false alarm.</source>
+        <translation>{n} 张良品测试图片中有 {count} 张有误报。</translation>
+    </message>
+    <message>
         <source>Export {name}</source>
         <translation>导出 {name}</translation>
     </message>

@@ -66,6 +66,8 @@ def seen(state=TRAINED, **changes):
         # a weak model
         (seen(missed=9), "label", "label_next", "label_next", 0, "missed"),
         (seen(good_alarms=4), "label", "label_next", "label_next", 0, "alarms"),
+        (seen(test_good=4, test_alarms=3), "label", "label_next", "label_next", 0, "test_alarms"),
+        (seen(test_good=4, test_alarms=1), "export", "export", "export", 0, "test_alarms"),
         (seen(missed=20, exported=True), "label", "label_next", "label_next", 0, "missed"),
         (seen(replace(TRAINED, open_images=0), missed=9), "label", "add_images", "add_images", 0, "missed"),
         (seen(replace(TRAINED, examples=21), missed=9), "label", "label_next", "label_next", 0, "missed"),
@@ -120,6 +122,9 @@ def test_next_step(state, stage, id, command, count, reason):
     assert (step.reason.id if step.reason is not None else None) == reason
 
 
+TESTED = {"evaluated": True, "test_good": 4, "test_alarms": 3}
+
+
 def test_export_is_never_the_next_step_of_a_model_that_is_weak_or_not_measured():
     """In all states: where the model in use may alarm on good parts, export and prediction come with the sentence."""
     shares = (0, 3, 10)
@@ -127,7 +132,7 @@ def test_export_is_never_the_next_step_of_a_model_that_is_weak_or_not_measured()
         RunFacts(model=model, labeled=20, measured=m, defects=10, missed=missed, good=good, good_alarms=alarms, **rest)
         for model, m, missed, good in product(("unet", "resnet"), (False, True), shares, (0, 10))
         for alarms in (shares if good and model == "unet" else (0,))
-        for rest in ({}, {"evaluated": True}, {"evaluated": True, "exported": True})
+        for rest in ({}, {"evaluated": True}, {"evaluated": True, "exported": True}, TESTED)
     ]
     states = [
         replace(base, model=run.model, examples=20 + new, with_defects=10, good=good, open_images=left, **rest, run=run)
@@ -140,7 +145,7 @@ def test_export_is_never_the_next_step_of_a_model_that_is_weak_or_not_measured()
         if step.stage == "export":
             reached.add(step.id)
             assert run.measured and run.evaluated and run.missed <= WEAK_SHARE * run.defects
-            assert run.good_alarms <= WEAK_SHARE * run.good
+            assert run.good_alarms <= WEAK_SHARE * run.good and run.test_alarms <= WEAK_SHARE * run.test_good
             if run.model == "unet" and not (run.good and not run.good_alarms):
                 assert step.reason is not None and (run.good or state.no_good_images)
         assert "export" not in workflow(state).completed or run.exported
@@ -203,6 +208,9 @@ def test_good_validation_images_of_a_run_are_counted(tmp_path):
         return found.good, found.good_alarms
 
     assert facts(good_pictures=10, false_alarm_images=0.3) == (10, 3)
+    tested = replace(line, tested={"good_pictures": 4, "false_alarm_images": 0.75})
+    found = run_facts(tested, evaluated=False, exported=False)
+    assert (found.good, found.test_good, found.test_alarms) == (0, 4, 3)
     assert facts(good_pictures=0, false_alarm_images=None) == facts(good_pictures=4) == facts() == (0, 0)
     verdicts = replace(line, model="resnet", metrics={"per_class": {"OK": {"pictures": 4}, "NG": {"pictures": 0}}})
     assert not run_facts(verdicts, evaluated=False, exported=False).measured

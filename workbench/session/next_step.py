@@ -29,9 +29,10 @@ class RunFacts:
     """Facts about the model in use.
 
     defects, missed, false_alarms: numbers of its validation; for a ResNet, images and images with a wrong verdict.
-    good, good_alarms: its good validation images, and those of them with a false alarm. measured: there are defects (a
-    ResNet: images of two verdicts) among its validation images. adopted: another program has trained it; no numbers
-    are stored. evaluated: its evaluation was opened. exported: an export of it exists.
+    good, good_alarms: its good validation images, and those of them with a false alarm. test_good, test_alarms: the
+    same of its test images. measured: there are defects (a ResNet: images of two verdicts) among its validation images.
+    adopted: another program has trained it; no numbers are stored. evaluated: its evaluation was opened. exported: an
+    export of it exists.
     """
 
     model: str = "unet"
@@ -42,6 +43,8 @@ class RunFacts:
     false_alarms: int = 0
     good: int = 0
     good_alarms: int = 0
+    test_good: int = 0
+    test_alarms: int = 0
     adopted: bool = False
     evaluated: bool = False
     exported: bool = False
@@ -51,8 +54,8 @@ class RunFacts:
 class Remark:
     """Error of a model, or what is not known about it. count of n: images or defects. weak: it rules out an export.
 
-    id: "unmeasured", "good_unmeasured", "no_good_images" (the user's answer), "alarms" (good images with a false
-    alarm), "missed", "wrong_verdicts" or "adopted".
+    id: "unmeasured", "good_unmeasured", "no_good_images" (the user's answer), "alarms", "test_alarms" (good images
+    with a false alarm), "missed", "wrong_verdicts" or "adopted".
     """
 
     id: str
@@ -146,10 +149,9 @@ def remarks(run: RunFacts, *, no_good_images: bool) -> tuple[Remark, ...]:
     if not run.measured:
         found.append(Remark(id="unmeasured"))
     if run.model == "unet":
-        if run.good:
-            weak = run.good_alarms > WEAK_SHARE * run.good
-            found += [Remark(id="alarms", count=run.good_alarms, n=run.good, weak=weak)] if run.good_alarms else []
-        else:
+        sets = (("alarms", run.good_alarms, run.good), ("test_alarms", run.test_alarms, run.test_good))
+        found += [Remark(id=id, count=count, n=n, weak=count > WEAK_SHARE * n) for id, count, n in sets if count]
+        if not run.good:
             id = "no_good_images" if no_good_images else "good_unmeasured"
             found.append(Remark(id=id, weak=not no_good_images))
     if run.missed > WEAK_SHARE * run.defects:

@@ -224,6 +224,9 @@ def run_facts(line: RunLine, *, evaluated: bool, exported: bool) -> RunFacts:
     adopted = line.run.adopted
     if adopted:  # all labeled images are its test images
         measured = line.labeled > 0
+    if line.model != "resnet":
+        tested = _region_numbers(line.tested)
+        numbers |= {"test_good": tested["good"], "test_alarms": tested["good_alarms"]}
     return RunFacts(
         model=line.model,
         labeled=line.labeled,

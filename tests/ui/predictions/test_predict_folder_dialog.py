@@ -116,6 +116,9 @@ def test_unlike_images_are_named_with_their_reasons(dialog, limited_export, unli
     shown = dict(zip(column_texts(dialog, 0), column_texts(dialog, 1)))
     assert shown["black.png"] == "unsure: every pixel has the value 0" and shown["good.png"] == "OK"
     assert dialog.status.text().endswith("3 images are unlike the training images.")
+    for name, remark in (("black.png", "every pixel has the value 0"), ("good.png", "")):
+        dialog.table.selectRow(column_texts(dialog, 0).index(name))
+        assert dialog.remark.text() == remark
     row = column_texts(dialog, 0).index("good-12.png")
     assert dialog.results.index(row, 1).data(Qt.ItemDataRole.ToolTipRole).startswith("12-bit values are scaled")
 
@@ -247,3 +250,11 @@ def test_results_folder_is_proposed_for_a_typed_image_folder(tmp_path, qtbot):
     dialog.images.line.setText(str(tmp_path))
     QTest.keyClick(dialog.images.line, Qt.Key.Key_Return)
     assert dialog.out.path == tmp_path.with_name(f"{tmp_path.name}-results")
+    (tmp_path / "next").mkdir()
+    dialog.images.line.setText(str(tmp_path / "next"))
+    dialog.images.line.editingFinished.emit()
+    assert dialog.out.path == tmp_path / "next-results", "results of other images are not mixed"
+    dialog.out.line.setText(str(tmp_path / "own"))
+    dialog.images.line.setText(str(tmp_path))
+    dialog.images.line.editingFinished.emit()
+    assert dialog.out.path == tmp_path / "own"

@@ -54,13 +54,14 @@ class EventSummary:
     """Summary of a run's events.
 
     score: best metric, None if there is none. ended: "done" | "stopped" | "failed"; "" while the run is active or after
-    a crash. metrics: of the best evaluation on the validation images. seconds, progress: of the training, None if
-    unknown. expectation: `forecast` and `lighting` of the result, empty without them.
+    a crash. metrics: of the best evaluation on the validation images. tested: of the one on the test images. seconds,
+    progress: of the training, None if unknown. expectation: `forecast` and `lighting` of the result, empty without them.
     """
 
     score: float | None = None
     ended: str = ""
     metrics: dict[str, Any] = field(default_factory=dict)
+    tested: dict[str, Any] = field(default_factory=dict)
     expectation: dict[str, Any] = field(default_factory=dict)
     seconds: float | None = None
     progress: float | None = None
@@ -116,6 +117,8 @@ def summarize_events(path: Path) -> EventSummary:
                 summary.score = event.score
             if event.best and event.split == "val":
                 summary.metrics = event.metrics
+            elif event.split == "test":
+                summary.tested = event.metrics
         elif isinstance(event, Started):
             summary.ended, summary.expectation = "", {}
         elif isinstance(event, Finished):

@@ -319,8 +319,9 @@ class RunLine:
 
     usable: the run can be used for prediction, as of the time of reading. interrupted: it was stopped or has failed
     early, or has just begun, so that its model has learned little. labeled: number of labeled images when the run was
-    created. metrics: of its best evaluation on the validation images, empty without one. expectation: `forecast` and
-    `lighting` of its result, see `core.evaluation.expectation`, empty without them.
+    created. metrics: of its best evaluation on the validation images, empty without one. tested: of that on the test
+    images. expectation: `forecast` and `lighting` of its result, see `core.evaluation.expectation`, empty without
+    them.
     """
 
     run: Run
@@ -334,6 +335,7 @@ class RunLine:
     interrupted: bool = False
     labeled: int = 0
     metrics: dict[str, Any] = field(default_factory=dict)
+    tested: dict[str, Any] = field(default_factory=dict)
     expectation: dict[str, Any] = field(default_factory=dict)
 
 
@@ -418,5 +420,6 @@ def run_line(run: Run) -> RunLine:
         interrupted=events.interrupted(settings),
         labeled=len(dataset.current),
         metrics=events.metrics,
+        tested=events.tested,
         expectation=events.expectation,
     )

@@ -19,12 +19,14 @@ from workbench.session.prediction_jobs import FolderPrediction, FolderRequest, F
 from workbench.session.tasks import TaskRunner
 from workbench.ui.text import formatting, image_texts
 from workbench.ui.text.formatting import translate_message
+from workbench.ui.widgets.box_layouts import in_column
 from workbench.ui.widgets.dialogs import JobDialog, PathField, open_path
 from workbench.ui.widgets.item_views import show_as_rows
 from workbench.ui.widgets.text_labels import resize_for_text
 
 _MAX_ROWS = 100_000  # rows; a watched folder may run for weeks
 _PREVIEW = 900  # px, longer side of a preview
+_INDICATOR = 12  # px, mark of the sorted column
 _Index = QModelIndex | QPersistentModelIndex
 
 
@@ -74,8 +76,7 @@ class ResultsModel(QAbstractTableModel):
         if role == Qt.ItemDataRole.DisplayRole:
             return self._text(row, index.column())
         if role == Qt.ItemDataRole.ToolTipRole:
-            remarks = [row.why] if row.why else row.input.why if row.input else ()
-            return "\n".join(map(translate_message, remarks)) or str(row.path)
+            return _remarks(row) or str(row.path)
         if role == Qt.ItemDataRole.TextAlignmentRole:
             return _alignment(index.column())
         if role == Qt.ItemDataRole.UserRole:
@@ -100,6 +101,12 @@ class ResultsModel(QAbstractTableModel):
         if column == 4:
             return "" if row.largest is None else formatting.region_area(row.largest.area, row.largest.area_um2)
         return "" if row.why else f"{row.milliseconds:.0f}"
+
+
+def _remarks(row: ImagePredicted) -> str:
+    """Return why an image was skipped, or why its result is unsure; "" if neither is true."""
+    reasons = [row.why] if row.why else row.input.why if row.input else ()
+    return "\n".join(map(translate_message, reasons))
 
 
 def _alignment(column: int) -> Qt.AlignmentFlag:
@@ -168,7 +175,7 @@ class PredictFolderDialog(JobDialog):
         self.action, self.cancel_action = self.tr("Predict"), self.tr("Stop")
         self._start_time = 0.0
         self._first = self._skipped = 0
-        self._models = models
+        self._models, self._proposed = models, ""
         self._add_fields()
         self.body.addWidget(self._make_results(), 1)
         self.show_results = self.add_button(self.tr("Open results folder"), lambda: open_path(self.out.path), link=True)
@@ -218,13 +225,18 @@ class PredictFolderDialog(JobDialog):
         header.setSortIndicator(-1, Qt.SortOrder.DescendingOrder)
         self.table.setSortingEnabled(True)  # a click on a column sorts, a third one shows the order of prediction again
         for section, width in ((1, 80), (2, 90), (3, 80), (4, 110), (5, 86)):
-            header.resizeSection(section, max(width, header.sectionSizeHint(section)))
+            header.resizeSection(section, max(width, header.sectionSizeHint(section) + _INDICATOR))
         self.table.activated.connect(self._open)
         self.table.selectionModel().currentRowChanged.connect(self._preview)
         self.preview = ResultPreview(self.tr("Choose images, click Predict and select a result to preview it."))
+        self.remark = QLabel(objectName="muted", wordWrap=True)
+        self.remark.setTextFormat(Qt.TextFormat.PlainText)
+        self.remark.setContentsMargins(14, 0, 0, 0)
+        side = QWidget()
+        in_column((self.preview, 1), self.remark, owner=side, margins=0)
         splitter = QSplitter(Qt.Orientation.Horizontal)
         splitter.addWidget(self.table)
-        splitter.addWidget(self.preview)
+        splitter.addWidget(side)
         splitter.setSizes([620, 260])
         splitter.setChildrenCollapsible(False)
         return splitter
@@ -278,8 +290,10 @@ class PredictFolderDialog(JobDialog):
             self._propose_out(str(self.images.path))
 
     def _propose_out(self, folder: str) -> None:
-        if self.out.path is None:
-            self.out.line.setText(f"{folder.rstrip('/')}-results")
+        """Propose a folder for the results beside the images, unless the user has chosen one."""
+        if self.out.line.text() in ("", self._proposed):
+            self._proposed = f"{folder.rstrip('/')}-results"
+            self.out.line.setText(self._proposed)
 
     def _open(self, index: QModelIndex) -> None:
         if index.isValid():
@@ -288,6 +302,7 @@ class PredictFolderDialog(JobDialog):
     def _preview(self, index: QModelIndex) -> None:
         if index.isValid():
             self.preview.show_file(self._row(index).shown)
+            self.remark.setText(_remarks(self._row(index)))
 
     def _row(self, index: QModelIndex) -> ImagePredicted:
         return self.results.rows[self._sorted.mapToSource(index).row()]

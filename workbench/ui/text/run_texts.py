@@ -255,6 +255,7 @@ _REMARKS = {
         "findings", "False alarms are not measured, as this project has no good images."
     ),
     "alarms": QT_TRANSLATE_NOOP("findings", "{count} of {n} good validation {n:image has|images have} a false alarm."),
+    "test_alarms": QT_TRANSLATE_NOOP("findings", "{count} of {n} good test {n:image has|images have} a false alarm."),
     "missed": QT_TRANSLATE_NOOP("findings", "{count} of {n} {n:defect|defects} in the validation images are missed."),
     "wrong_verdicts": QT_TRANSLATE_NOOP("findings", "{count} of {n} validation images have a wrong verdict."),
     "adopted": QT_TRANSLATE_NOOP(
