@@ -225,6 +225,8 @@ def read_array(path: Path) -> tuple[np.ndarray, int] | None:
     instances = 0
     if array.ndim == 3 and 2 in (array.shape[0], array.shape[-1]):
         first, array = (array[0], array[1]) if array.shape[0] == 2 else (array[..., 0], array[..., 1])
+        if ((first > 0) != (array > 0)).any():  # pages of two masks
+            raise UnreadableLabel(Message("import.pages", n=2))
         instances = len(np.unique(first[first > 0]))
     if array.ndim != 2:
         raise UnreadableLabel(Message("import.no_mask_array"))
