@@ -13085,6 +13085,22 @@
         <translation>文件中缺少图片或标注条目</translation>
     </message>
     <message>
+        <source>the columns {names} of the table are not understood; give them the titles class, xmin, ymin, xmax, ymax</source>
+        <translation>不理解表格的列 {names}；请将标题改为 class、xmin、ymin、xmax、ymax</translation>
+    </message>
+    <message>
+        <source>it is not clear which column holds the verdict ({names}); give it the title verdict</source>
+        <translation>不清楚哪一列是判定（{names}）；请将其标题改为 verdict</translation>
+    </message>
+    <message>
+        <source>the table has several columns without titles; give them titles such as image and verdict</source>
+        <translation>表格有多列但没有标题；请添加标题，例如 image 和 verdict</translation>
+    </message>
+    <message>
+        <source>“{text}” is not a verdict</source>
+        <translation>“{text}”不是判定</translation>
+    </message>
+    <message>
         <source>the number of coordinates is odd</source>
         <translation>坐标个数为奇数</translation>
     </message>
@@ -13183,6 +13199,14 @@
     <message>
         <source>the file lists the image twice, with different sizes, so its labels may be those of two images</source>
         <translation>该文件两次列出此图像且尺寸不同，其标注可能属于两张图像</translation>
+    </message>
+    <message>
+        <source>{file} has or contains the name of the image and was not read, so it is not known whether the image has no defects</source>
+        <translation>{file} 与图像同名或包含图像的名称，但未被读取，因此不知道该图像是否没有缺陷</translation>
+    </message>
+    <message>
+        <source>it has or contains the name of an image, but was not read as {format}</source>
+        <translation>它与某个图像同名或包含图像的名称，但未能作为 {format} 读取</translation>
     </message>
     <message>
         <source>its images would have the keys of those of the source {name}; opening the project for writing renames it</source>
@@ -15641,10 +15665,6 @@
         <translation>类别 {id} 有多个名称：{names}</translation>
     </message>
     <message>
-        <source>{file} has the name of the image and was not read, so it is not known whether the image has no defects</source>
-        <translation>{file} 与图像同名但未被读取，因此无法确定图像没有缺陷</translation>
-    </message>
-    <message>
         <source>a label that was not read may belong to the image ({why})</source>
         <translation>可能有未读取的标注属于该图像（{why}）</translation>
     </message>
@@ -15659,10 +15679,6 @@
     <message>
         <source>{file} is a label of the image in another format and holds defects</source>
         <translation>{file} 是该图像另一种格式的标注，其中有缺陷</translation>
-    </message>
-    <message>
-        <source>it has the name of an image, but was not read as {format}</source>
-        <translation>它与图像同名，但未能按 {format} 读取</translation>
     </message>
     <message>
         <source>the image file is not used</source>
