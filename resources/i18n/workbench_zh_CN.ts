@@ -12909,6 +12909,10 @@
         <translation>压缩包中的文件夹嵌套超过 {n} 层</translation>
     </message>
     <message>
+        <source>the names of the folders ({names}) may not be verdicts; choose the format folders if they are</source>
+        <translation>文件夹名称（{names}）可能不是判定；如果是，请选择格式 folders</translation>
+    </message>
+    <message>
         <source>the folder contains {names}</source>
         <translation>文件夹包含 {names}</translation>
     </message>
@@ -13199,6 +13203,10 @@
     <message>
         <source>the file lists the image twice, with different sizes, so its labels may be those of two images</source>
         <translation>该文件两次列出此图像且尺寸不同，其标注可能属于两张图像</translation>
+    </message>
+    <message>
+        <source>it has predictions, drafts or a canceled annotation, but no other one</source>
+        <translation>它只有预测、草稿或已取消的标注，没有其他标注</translation>
     </message>
     <message>
         <source>{file} has or contains the name of the image and was not read, so it is not known whether the image has no defects</source>
@@ -14915,10 +14923,6 @@
     <message>
         <source>it is stored as {key}, because another image has its name, or one that differs only in case</source>
         <translation>它以 {key} 为名保存，因为另一张图片与它同名，或只有大小写不同</translation>
-    </message>
-    <message>
-        <source>it has predictions or drafts, but no annotation</source>
-        <translation>只有预测或草稿，没有标注</translation>
     </message>
     <message>
         <source>flags {id}</source>

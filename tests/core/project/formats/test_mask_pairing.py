@@ -352,3 +352,11 @@ def test_two_pages_of_different_masks_are_not_objects_and_classes(project, folde
     pages[0].save(folder / "masks" / "a.tif", save_all=True, append_images=pages[1:])
     report = import_labels(project, folder)
     assert report.labeled == 0 and [why.id for _, why in report.skipped] == ["import.pages"]
+
+
+def test_black_of_a_palette_is_the_background_whatever_its_number(project, folder):
+    photo(folder / "images" / "a.png")
+    numbers = (region(4) == 0).astype(np.uint8)
+    save(folder / "masks" / "a.png", numbers, palette=[255, 0, 0, 0, 0, 0])
+    import_labels(project, folder)
+    assert np.array_equal(annotation.load_mask(project, "images/a.png") > 0, region(4) > 0)

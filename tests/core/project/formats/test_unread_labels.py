@@ -564,3 +564,32 @@ def test_an_image_with_labels_in_a_file_of_another_format_is_not_free_of_defects
     report = import_labels(project, folder, background=background)
     assert (report.format, report.labeled, status(project, "b.png")) == ("labelme", 2, "new")
     assert not report.ledger.complete and any("set." in place for place, _ in report.skipped)
+
+
+def test_a_canceled_annotation_alone_is_reported(project, folder):
+    def task(name, canceled):
+        region = {"type": "rectanglelabels", "from_name": "l", "to_name": "i", "id": "r"}
+        region["value"] = {"x": 10, "y": 10, "width": 20, "height": 20, "rectanglelabels": ["pit"]}
+        return {"data": {"image": f"{name}.png"}, "annotations": [{"was_cancelled": canceled, "result": [region]}]}
+
+    for name in "ab":
+        photo(folder / f"{name}.png")
+    (folder / "tasks.json").write_text(json.dumps([task("a", False), task("b", True)]), "utf-8")
+    report = import_labels(project, folder)
+    assert [why.id for _, why in report.skipped] == ["import.predictions_only"] and report.labeled == 1
+
+
+def test_panoptic_segments_of_a_whole_image_are_read_without_the_background(project, folder):
+    photo(folder / "a.png")
+    segments = np.full((HEIGHT, WIDTH, 3), (5, 0, 0), np.uint8)
+    segments[4:12, 4:12] = (7, 0, 0)
+    (folder / "panoptic").mkdir()
+    Image.fromarray(segments).save(folder / "panoptic" / "a.png")
+    categories = [{"id": 1, "name": "pit", "isthing": 1}, {"id": 2, "name": "background", "isthing": 0}]
+    parts = [{"id": 7, "category_id": 1}, {"id": 5, "category_id": 2}]
+    entry = {"image_id": 1, "file_name": "a.png", "segments_info": parts}
+    (folder / "panoptic.json").write_text(coco([{"id": 1, "file_name": "a.png"}], [entry], categories), "utf-8")
+    report = import_labels(project, folder)
+    mask = annotation.load_mask(project, "a.png")
+    assert report.ledger.complete and report.added_classes == ["pit"]
+    assert (mask > 0).sum() == 64 and status(project, "a.png") == "done"

@@ -137,3 +137,12 @@ def test_columns_of_boxes_have_several_usual_titles(project, tmp_path, titles):
     report = import_labels(project, tmp_path / "in")
     assert report.boxes == 1 and [info.name for info in project.classes] == ["pit"]
     assert (annotation.load_mask(project, "a.png") > 0).sum() == 20
+
+
+@pytest.mark.parametrize("names", [("cam 1", "cam 2"), ("2024-05-01", "2024-05-02"), ("7", "12")])
+def test_folders_that_differ_in_numbers_only_are_verdicts_by_request_only(project, tmp_path, names):
+    fill(tmp_path / "in", *(f"{name}/a.png" for name in names))
+    with pytest.raises(problems.NothingToImport, match="may not be verdicts"):
+        import_labels(project, tmp_path / "in")
+    import_labels(project, tmp_path / "in", format="folders")
+    assert sorted(verdicts(project).values()) == sorted(names)

@@ -158,6 +158,9 @@ def _from_palette(values: np.ndarray, palette: np.ndarray) -> RawMask:
     if (colors == colors[:, :1]).all() and {int(c) for c in colors[:, 0]} <= {0, 255}:
         # black and white with a palette, whose order depends on the writer
         return RawMask("grey", palette[:, 0][values])
+    dark = used[(colors == 0).all(axis=1)]
+    if used[0] == 0 and len(dark) == 1 and dark[0]:  # black is the background, whatever its number
+        return _from_color(palette[values])
     return RawMask("palette", values, palette)
 
 

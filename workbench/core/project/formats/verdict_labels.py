@@ -10,7 +10,7 @@ import csv
 import io
 import re
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from functools import partial
 from pathlib import PurePosixPath, PureWindowsPath
@@ -193,6 +193,12 @@ def find_folders(tree: FileTree, options: ImportOptions, known: dict[int, str]) 
     return batch
 
 
+def numbered(folders: Iterable[str]) -> bool:
+    """Return True for names that differ in their numbers only: "cam 1" and "cam 2" may be no verdicts."""
+    names = set(folders)
+    return len(names) > 1 and len({re.sub(r"\d+", "#", name) for name in names}) == 1
+
+
 def _images(tree: FileTree) -> list[str]:
     masks = masks_beside_images(tree)
     return [image for image in tree.images if image not in masks]
@@ -203,7 +209,7 @@ def _folder_verdicts(tree: FileTree, images: list[str]) -> tuple[dict[str, str],
     exported = {image: known.verdict for image in images if (known := tree.originals.of(tree.path(image)))}
     folders = {image: verdict for image, verdict in exported.items() if verdict} or distinctive_folders(images)
     if folders:
-        return folders, ""
+        return ({} if numbered(folders.values()) and not any(exported.values()) else folders), ""
     named: dict[str, str] = {}
     for image in images:
         kind, separator, number = PurePosixPath(image).stem.rpartition("_")
