@@ -131,7 +131,7 @@ def _table_verdicts(table: LabelTable, names: list[str]) -> tuple[dict[str, str]
             label = names[int(label)]
         if len(set(found)) > 1 or (label and verdicts.setdefault(image, label) != label):
             why = Message(
-                "import.several_verdicts", names=", ".join(dict.fromkeys([*found, verdicts.get(image, label)]))
+                "import.several_verdicts", names=", ".join(dict.fromkeys([verdicts.get(image, label), *found]))
             )
         elif label and not own and (normalized_name(label) in _UNDECIDED or (is_number(label) and "." in label)):
             why = Message("import.no_verdict", text=label)
