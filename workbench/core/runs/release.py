@@ -8,17 +8,19 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from workbench import __version__
 from workbench.core.json_files import load_object
 from workbench.core.messages import Message
 from workbench.core.problems import Problem, ReleaseBroken
 from workbench.core.project.project import Project
-from workbench.core.runs.held_out import Item
 from workbench.inference.batch.export_package import SUMS_FILE, file_sum
 from workbench.inference.io.file_access import read_regular
 from workbench.inference.model_settings import MODEL_FILE, ModelSettings, settings_hash
+
+if TYPE_CHECKING:
+    from workbench.core.runs.held_out import Item
 
 RELEASE_FILE = "release.json"
 FORMAT = 1
@@ -38,6 +40,17 @@ def exported_run(project_root: Path) -> str | None:
         return None if latest is None else load_object(latest / MODEL_FILE, ReleaseBroken).get("run")
     except (Problem, OSError):
         return None
+
+
+def exported_splits(project: Project) -> dict[str, str]:
+    """Return the split of each image of the run of the newest export, by key; empty if the seed was another one."""
+    try:
+        path = project.root / "runs" / (exported_run(project.root) or "") / "dataset.json"
+        content = load_object(path, ReleaseBroken)
+        same = content.get("split_seed", 0) == project.file.split_seed
+        return {item["key"]: item["split"] for item in content["items"]} if same else {}
+    except (Problem, OSError, KeyError, TypeError):
+        return {}
 
 
 def image_sums(project: Project, items: Sequence[Item]) -> dict[str, str | None]:
