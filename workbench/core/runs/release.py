@@ -6,9 +6,9 @@ SHA256SUMS. So the newest SHA256SUMS covers all of them.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from workbench import __version__
 from workbench.core.json_files import load_object
@@ -18,9 +18,6 @@ from workbench.core.project.project import Project
 from workbench.inference.batch.export_package import SUMS_FILE, file_sum
 from workbench.inference.io.file_access import read_regular
 from workbench.inference.model_settings import MODEL_FILE, ModelSettings, settings_hash
-
-if TYPE_CHECKING:
-    from workbench.core.runs.held_out import Item
 
 RELEASE_FILE = "release.json"
 FORMAT = 1
@@ -53,14 +50,14 @@ def exported_splits(project: Project) -> dict[str, str]:
         return {}
 
 
-def image_sums(project: Project, items: Sequence[Item]) -> dict[str, str | None]:
+def image_sums(project: Project, keys: Iterable[str]) -> dict[str, str | None]:
     """Return the SHA-256 of the file of each image, None for one that cannot be read."""
     found: dict[str, str | None] = {}
-    for item in items:
+    for key in keys:
         try:
-            found[item.key] = file_sum(project.image_path(item.key))
+            found[key] = file_sum(project.image_path(key))
         except (Problem, OSError):
-            found[item.key] = None
+            found[key] = None
     return found
 
 

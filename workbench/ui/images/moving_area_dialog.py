@@ -37,9 +37,14 @@ class MovingAreaDialog(QDialog):
         self.angle.setToolTip(self.tr("0: the part does not rotate"))
         self.pixels = QLabel(objectName="muted")
         self.status = QLabel(wordWrap=True)
+        self.status.setMinimumHeight(3 * self.status.fontMetrics().lineSpacing())  # of the longest reason
         form = QFormLayout()
-        form.addRow(self.tr("Greatest &movement"), in_row(self.shift, self.pixels, 1))
-        form.addRow(self.tr("Greatest &rotation"), in_row(self.angle, 1))
+        rows = (self.tr("Greatest &movement"), self.shift, self.pixels), (self.tr("Greatest &rotation"), self.angle)
+        for text, box, *unit in rows:
+            label = QLabel(text)
+            label.setBuddy(box)
+            label.setMinimumHeight(box.sizeHint().height())  # centers it vertically beside its field
+            form.addRow(label, in_row(box, *unit, 1))
         hint = self.tr("Where the part is not found within these limits, the verdict is unsure, with the reason.")
         self.use_button = QPushButton(self.tr("Use it"), objectName="primary", default=True, clicked=self._use)
         cancel = QPushButton(self.tr("Cancel"), autoDefault=False, clicked=self.reject)

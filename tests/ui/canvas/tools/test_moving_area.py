@@ -88,7 +88,7 @@ def test_the_limits_of_the_movement_are_tried_on_the_open_image_and_used(driver)
     assert stored_areas(driver)[0].reference.most_shift == 0.04
 
 
-def test_an_image_that_cannot_be_the_reference_is_told_in_the_dialog(driver):
+def test_an_unusable_reference_image_gives_its_reason(driver):
     driver.open("e.png")  # it shows nothing
     draw_area(driver, 40, 40, 200, 200)
     driver.qtbot.waitUntil(lambda: len(stored_areas(driver)) == 1)
