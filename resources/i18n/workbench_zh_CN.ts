@@ -5270,10 +5270,6 @@
         <translation>模型与标注相差较大，因此显示为概率图。</translation>
     </message>
     <message>
-        <source>Latest</source>
-        <translation>最新</translation>
-    </message>
-    <message>
         <source>Various</source>
         <translation>多个值</translation>
     </message>
@@ -5300,6 +5296,10 @@
     <message>
         <source>Minimum probability for a defect pixel. Affects this view only; the run keeps its own threshold.</source>
         <translation>像素判为缺陷的最低概率。仅影响当前显示，不改变训练记录的阈值。</translation>
+    </message>
+    <message>
+        <source>Latest step</source>
+        <translation>最新步骤</translation>
     </message>
     <message>
         <source>All classes</source>
@@ -8788,8 +8788,8 @@
         <translation>带标注的图片，可尝试全部功能</translation>
     </message>
     <message>
-        <source>Label: paint the defects in about ten images and mark them as done.</source>
-        <translation>标注：在约十张图片中涂出缺陷，并标为已完成。</translation>
+        <source>Label: separate good and defective images, and paint the defects.</source>
+        <translation>标注：分开良品和有缺陷的图片，并涂出缺陷。</translation>
     </message>
     <message>
         <source>Train: a few minutes are enough for a first model. Keep labeling meanwhile.</source>
@@ -16539,18 +16539,6 @@
     <message>
         <source>In each step, the CPU launches operations for {operators} ms and the GPU computes for {kernels} ms.</source>
         <translation>每个训练步中，CPU 启动运算用时 {operators} ms，GPU 计算用时 {kernels} ms。</translation>
-    </message>
-    <message>
-        <source>{n} {n:image|images} per second.</source>
-        <translation>每秒 {n} 张图片。</translation>
-    </message>
-    <message>
-        <source>The GPU waits for images {share} of the time.</source>
-        <translation>GPU 有 {share} 的时间在等待图片。</translation>
-    </message>
-    <message>
-        <source>Training waits for images {share} of the time.</source>
-        <translation>训练有 {share} 的时间在等待图片。</translation>
     </message>
     <message>
         <source>Model from the file {name}.</source>
