@@ -12,10 +12,11 @@ import pytest
 from workbench import cli
 from workbench.cli import doctor, gpu_checks
 from workbench.cli.gpu_checks import Machine
-from workbench.core.runs import gpu_facts, pip_commands
+from workbench.core.runs import gpu_facts, network_stats, pip_commands
 from workbench.core.runs.child_process import ChildOutput
 from workbench.core.runs.gpu_facts import Gpu, GpuFacts
 from workbench.core.runs.launch import paddle_installed
+from workbench.core.runs.network_stats import downloaded_resnet
 from workbench.core.runs.pip_commands import BUILDS, paddle_command, requirement
 from workbench.inference import visual_cpp
 from workbench.inference.engines import onnx_engine
@@ -47,6 +48,15 @@ def test_export_formats_are_listed_with_missing_packages(capsys):
     possible, *rest = detail.split("; ")
     assert {*possible.split(", "), *(part.partition(":")[0] for part in rest)} == set(KINDS)
     assert "onnx" in possible.split(", ") and all(len(part.partition(": ")[2]) > 10 for part in rest)
+
+
+def test_pretrained_weights_are_located(capsys, monkeypatch, tmp_path):
+    monkeypatch.setattr(network_stats, "user_cache_dir", lambda *_, **__: str(tmp_path))
+    detail = checks(capsys, "--quick")["pretrained weights"]["detail"]
+    assert detail.endswith(f"{downloaded_resnet(18).parent}: none of them yet")
+    downloaded_resnet(34).parent.mkdir(parents=True)
+    downloaded_resnet(34).touch()
+    assert checks(capsys, "--quick")["pretrained weights"]["detail"].endswith(": resnet34.pdparams")
 
 
 def test_window_is_tested_in_another_process(capsys):

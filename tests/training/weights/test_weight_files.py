@@ -22,6 +22,7 @@ from safetensors.numpy import save
 from workbench.cli import train as cli
 from workbench.core.problems import BadSettings, NoDownload, WeightsUnusable
 from workbench.core.runs.events import Started
+from workbench.core.runs.network_stats import downloaded_resnet
 from workbench.core.runs.run import create_run
 from workbench.core.runs.training_settings import request
 from workbench.training import checkpoint
@@ -348,7 +349,7 @@ def test_downloaded_weights_are_cached(server):
     received = []
     assert encoder_weights.download_weights(18, received.append) == server.content
     assert server.requests == ["/models/resnet18.pdparams"] and received[-1].done == received[-1].total == 2
-    kept = encoder_weights.cache_path(18)
+    kept = downloaded_resnet(18)
     assert kept.read_bytes() == server.content and list(kept.parent.iterdir()) == [kept]
     assert encoder_weights.download_weights(18, received.append) == server.content and len(server.requests) == 1
     kept.write_bytes(b"torn")
@@ -369,7 +370,7 @@ def test_a_failed_download_names_the_reason_and_the_folder(server, way, monkeypa
         monkeypatch.setattr(encoder_weights, "_MAX_BYTES", 1000)
     with pytest.raises(NoDownload) as caught:
         encoder_weights.download_weights(18, lambda event: None, cancelled=lambda: way == "stopped")
-    kept = encoder_weights.cache_path(18)
+    kept = downloaded_resnet(18)
     assert str(kept) in str(caught.value) and "http://127.0.0.1" in str(caught.value)
     assert not kept.parent.exists() or not list(kept.parent.iterdir())
 
