@@ -7,10 +7,12 @@ from functools import partial
 from PySide6.QtCore import QPoint, Qt
 from PySide6.QtGui import QKeySequence
 from PySide6.QtTest import QTest
-from PySide6.QtWidgets import QDialog
+from PySide6.QtWidgets import QApplication, QDialog
 from screenshot_stage import Stage
 from screenshot_views import View, evaluation
 
+from workbench.inference.inspection_area import AreaPolygon, InspectionArea
+from workbench.inference.region_table import RegionLimit
 from workbench.ui.dialogs.preferences_dialog import ShortcutsPage
 from workbench.ui.label_files.label_file_dialogs import ImportDialog, LabelExportDialog
 from workbench.ui.predictions.predict_folder_dialog import PredictFolderDialog
@@ -138,6 +140,75 @@ def submenus(stage: Stage) -> None:
     stage.pause(0.3)
 
 
+def separation(stage: Stage) -> None:
+    """Wall of thumbnails on which four images are decided."""
+    stage.open_copy("new-surfaces")
+    stage.run("separate")
+    view = stage.window.images.thumbnail_view
+    for key in (Qt.Key.Key_B, Qt.Key.Key_G, Qt.Key.Key_G, Qt.Key.Key_B):
+        stage.wait(lambda: view.preview.key is not None and view.preview.painted == view.preview.key)
+        QTest.keyClick(QApplication.focusWidget() or view.list_view, key)
+    stage.pause(1.5)
+
+
+def coach_mark(number: int, stage: Stage) -> None:
+    """Explanation of one of the controls."""
+    stage.open_project()
+    stage.run("coach_marks")
+    for _ in range(number - 1):
+        stage.window.dialogs.coach_marks.go_on()
+
+
+def stopped_step(stage: Stage) -> None:
+    """Step to an image that is not done, of which the search hides all."""
+    stage.open_project()
+    stage.window.images.search.setText(next(key for key, row in stage.session.rows.items() if row.status == "done"))
+    stage.pause(0.5)
+    stage.run("next_open")
+
+
+def model_menu(stage: Stage) -> None:
+    """Models that can be used."""
+    stage.follow("unet")
+    chip = stage.window.stage_bar.chip
+    chip.choices.popup(chip.mapToGlobal(chip.rect().bottomLeft()))
+    stage.pause(0.3)
+
+
+def inspection_area(stage: Stage) -> None:
+    """Inspection area with a part that is left out, and two zones."""
+    stage.open_copy("area", labels=True)
+    image = stage.session.image
+    assert image is not None
+    height, width = image.shape[:2]
+    parts = (
+        (0.06, 0.08, 0.94, 0.92, False, ""),
+        (0.40, 0.08, 0.60, 0.25, True, ""),
+        (0.10, 0.12, 0.35, 0.60, False, "sealing face"),
+        (0.55, 0.45, 0.90, 0.88, False, "rim"),
+    )
+    polygons = tuple(
+        AreaPolygon(((x0 * width, y0 * height), (x1 * width, y0 * height), (x1 * width, y1 * height),
+                     (x0 * width, y1 * height)), excluded, zone)
+        for x0, y0, x1, y1, excluded, zone in parts
+    )  # fmt: skip
+    stage.session.areas.use((InspectionArea(width, height, polygons),))
+    stage.run("inspection_area")
+    stage.pause(0.5)
+
+
+def region_rule(stage: Stage) -> None:
+    """Sentences of a verdict rule, one of them for a zone."""
+    evaluation(stage)
+    panel = stage.window.evaluation.segmentation.verdict
+    panel.rule.setCurrentIndex(panel.rule.findData("region"))
+    panel.rule.activated.emit(panel.rule.currentIndex())
+    panel.limits.show_classes({1: "scratch", 2: "pit"}, None, ("rim", "sealing face"))
+    panel.limits.show_limits((RegionLimit(1, most=2, length=40.0), RegionLimit(2, zone="rim")))
+    panel.limits.changed.emit()
+    stage.pause(2)
+
+
 def tabbed(command: str, steps: int, stage: Stage) -> None:
     """Keyboard focus in a dialog after some presses of Tab."""
     stage.follow("unet")
@@ -162,7 +233,13 @@ _HARMLESS: dict[str, View] = {
 }
 _TOOLS = ("threshold", "wand", "crack", "box_cut", "polygon", "region")
 _HARMLESS |= {f"tool_{name}": partial(tool, name) for name in _TOOLS}
+_HARMLESS["model_menu"] = model_menu
 DETAIL_VIEWS: dict[str, View] = {
-    view.__name__: view for view in (history, remove_question, import_losses, saved_report, search_error)
+    view.__name__: view
+    for view in (
+        *(history, remove_question, import_losses, saved_report, search_error),
+        *(separation, stopped_step, inspection_area, region_rule),
+    )
 } | _HARMLESS
+DETAIL_VIEWS |= {f"coach_mark_{number}": partial(coach_mark, number) for number in range(1, 7)}
 HARMLESS_DETAILS = frozenset({*_HARMLESS, *FOCUS_VIEWS})

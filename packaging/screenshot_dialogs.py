@@ -96,6 +96,7 @@ def unexpected_error(stage: Stage) -> None:
 _DIALOGS = {
     "export_labels": 1,
     "sources": 1,
+    "part_rule": 1.5,
     "merge_project": 0.5,
     "pack": 0.5,
     "check_gpu": 4,

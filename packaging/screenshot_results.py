@@ -17,6 +17,7 @@ from screenshot_stage import Stage
 from screenshot_views import View
 
 from workbench.inference.io.image_io import read_image, write_png
+from workbench.ui.evaluation.drift_dialog import DriftDialog
 from workbench.ui.images.inbox_dialog import InboxDialog
 from workbench.ui.predictions.predict_folder_dialog import PredictFolderDialog
 from workbench.ui.training.model_dialogs import AdoptionDialog
@@ -186,10 +187,10 @@ def model_card(stage: Stage) -> None:
     _page(stage, str(out / "card.html"), "960x760")
 
 
-def results_over_time(stage: Stage) -> None:
-    """Report on a made-up log of 30 hours, in the last three of which more images are NG."""
-    language = stage.services.preferences.language
-    folder, log, rng = stage.sample.parent, stage.sample.with_name("log.jsonl"), np.random.default_rng(0)
+def _log(stage: Stage) -> Path:
+    """Write a made-up log of 30 hours, in the last three of which more images are NG, and return its folder."""
+    folder, rng = stage.sample.with_name("line-log"), np.random.default_rng(0)
+    folder.mkdir(exist_ok=True)
     lines = []
     for hour, number in ((hour, number) for hour in range(30) for number in range(40)):
         bad = rng.random() < (0.3 if hour > 26 else 0.06)
@@ -201,7 +202,14 @@ def results_over_time(stage: Stage) -> None:
         line |= {"run": "20261125-090000-unet", "name": f"part-{hour:02}{number:02}", "input": {"ok": True}}
         regions = [{"class_name": str(rng.choice(["scratch", "pit", "stain"]))}] if bad else []
         lines.append(line | {"result": "NG" if bad else "OK", "verdict": None, "regions": regions})
-    log.write_text("".join(json.dumps(line) + "\n" for line in lines), "utf-8")
+    (folder / "log.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines), "utf-8")
+    return folder
+
+
+def results_over_time(stage: Stage) -> None:
+    """Report on the log."""
+    language, log = stage.services.preferences.language, _log(stage) / "log.jsonl"
+    folder = log.parent
     options = ("--zone", "UTC", "--reference", "24", "--report", f"shifts-{language}.html", "--language", language)
     _command(folder, "workbench", "drift", log.name, *options)
     _page(stage, str(folder / f"shifts-{language}.html"), "960x900")
@@ -233,6 +241,18 @@ def unlike_images(stage: Stage) -> None:
     dialog.table.selectRow(0)
     stage.pause(1.5)
     stage.parts = (dialog,)
+
+
+def line_results(stage: Stage) -> None:
+    """Results of a line over time."""
+    stage.services.preferences.line_results = str(_log(stage))
+    stage.run("line_results")
+    dialog = stage.window.findChild(DriftDialog)
+    assert dialog is not None
+    dialog.units.setCurrentIndex(1)
+    stage.wait(dialog.table.rowCount)
+    dialog.table.selectRow(28)
+    stage.pause(0.5)
 
 
 def inbox(stage: Stage) -> None:
@@ -276,6 +296,7 @@ RESULT_VIEWS: dict[str, View] = {
         results_over_time,
         unlike_images,
         inbox,
+        line_results,
         adoption,
     )
 }

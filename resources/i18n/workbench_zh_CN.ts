@@ -4066,8 +4066,83 @@
         <translation>{new} 已训练完成。{used} 由您选择，继续使用。</translation>
     </message>
     <message>
+        <source>{new} is ready and in use.</source>
+        <translation>{new} 已就绪并正在使用。</translation>
+    </message>
+    <message>
+        <source>Compared with {run}, the last export:</source>
+        <translation>与最近一次导出的 {run} 相比：</translation>
+    </message>
+    <message>
+        <source>Compare…</source>
+        <translation>比较…</translation>
+    </message>
+    <message>
         <source>Use {new}</source>
         <translation>使用 {new}</translation>
+    </message>
+</context>
+<context>
+    <name>MovingAreaDialog</name>
+    <message>
+        <source>Inspection area moves with the part</source>
+        <translation>检测区域随零件移动</translation>
+    </message>
+    <message>
+        <source>The area moves with the part</source>
+        <translation>区域随零件移动</translation>
+    </message>
+    <message>
+        <source>Of the longer side of the image</source>
+        <translation>图片长边的百分比</translation>
+    </message>
+    <message>
+        <source>0: the part does not rotate</source>
+        <translation>0：零件不旋转</translation>
+    </message>
+    <message>
+        <source>Greatest &amp;movement</source>
+        <translation>最大移动(&amp;M)</translation>
+    </message>
+    <message>
+        <source>Greatest &amp;rotation</source>
+        <translation>最大旋转(&amp;R)</translation>
+    </message>
+    <message>
+        <source>Where the part is not found within these limits, the verdict is unsure, with the reason.</source>
+        <translation>在这些限值之内找不到零件时，判定为“不确定”并附原因。</translation>
+    </message>
+    <message>
+        <source>Use it</source>
+        <translation>使用</translation>
+    </message>
+    <message>
+        <source>Cancel</source>
+        <translation>取消</translation>
+    </message>
+    <message>
+        <source>{n} px</source>
+        <translation>{n} px</translation>
+    </message>
+    <message>
+        <source>The area has the same place in all images.</source>
+        <translation>区域在所有图片中位置相同。</translation>
+    </message>
+    <message>
+        <source>Looking for the part in this image…</source>
+        <translation>正在当前图片中寻找零件…</translation>
+    </message>
+    <message>
+        <source>In this image the part is not found: {why}.</source>
+        <translation>在当前图片中找不到零件：{why}。</translation>
+    </message>
+    <message>
+        <source>This image becomes the reference image.</source>
+        <translation>当前图片将作为参考图片。</translation>
+    </message>
+    <message>
+        <source>In this image the part has moved by {n} px and is rotated by {angle}°.</source>
+        <translation>在当前图片中，零件移动了 {n} px，旋转了 {angle}°。</translation>
     </message>
 </context>
 <context>
@@ -5195,10 +5270,6 @@
         <translation>模型与标注相差较大，因此显示为概率图。</translation>
     </message>
     <message>
-        <source>Latest</source>
-        <translation>最新</translation>
-    </message>
-    <message>
         <source>Various</source>
         <translation>多个值</translation>
     </message>
@@ -5225,6 +5296,10 @@
     <message>
         <source>Minimum probability for a defect pixel. Affects this view only; the run keeps its own threshold.</source>
         <translation>像素判为缺陷的最低概率。仅影响当前显示，不改变训练记录的阈值。</translation>
+    </message>
+    <message>
+        <source>Latest step</source>
+        <translation>最新步骤</translation>
     </message>
     <message>
         <source>All classes</source>
@@ -5796,8 +5871,8 @@
         <translation>使用该区域的图片重新按整图检测</translation>
     </message>
     <message>
-        <source>Inspection area moves with the part</source>
-        <translation>检测区域随零件移动</translation>
+        <source>Inspection area moves with the part…</source>
+        <translation>检测区域随零件移动…</translation>
     </message>
     <message>
         <source>Find the part of this image in each image, shifted and rotated, and move the area with it</source>
@@ -8713,8 +8788,8 @@
         <translation>带标注的图片，可尝试全部功能</translation>
     </message>
     <message>
-        <source>Label: paint the defects in about ten images and mark them as done.</source>
-        <translation>标注：在约十张图片中涂出缺陷，并标为已完成。</translation>
+        <source>Label: separate good and defective images, and paint the defects.</source>
+        <translation>标注：分开良品和有缺陷的图片，并涂出缺陷。</translation>
     </message>
     <message>
         <source>Train: a few minutes are enough for a first model. Keep labeling meanwhile.</source>
@@ -9248,6 +9323,10 @@
         <translation>（{best}，当前为 {other}）</translation>
     </message>
     <message>
+        <source>{what}: {values}.</source>
+        <translation>{what}：{values}。</translation>
+    </message>
+    <message>
         <source>{metric} (validation images)</source>
         <translation>{metric}（验证图片）</translation>
     </message>
@@ -9294,10 +9373,6 @@
     <message>
         <source>Difference on {n} {n:image|images} of {parts} {parts:part|parts}</source>
         <translation>在 {parts} 个零件的 {n} 张图片上的差异</translation>
-    </message>
-    <message>
-        <source>{what}: {values}</source>
-        <translation>{what}：{values}</translation>
     </message>
     <message>
         <source>automatic</source>
@@ -16484,18 +16559,6 @@
     <message>
         <source>In each step, the CPU launches operations for {operators} ms and the GPU computes for {kernels} ms.</source>
         <translation>每个训练步中，CPU 启动运算用时 {operators} ms，GPU 计算用时 {kernels} ms。</translation>
-    </message>
-    <message>
-        <source>{n} {n:image|images} per second.</source>
-        <translation>每秒 {n} 张图片。</translation>
-    </message>
-    <message>
-        <source>The GPU waits for images {share} of the time.</source>
-        <translation>GPU 有 {share} 的时间在等待图片。</translation>
-    </message>
-    <message>
-        <source>Training waits for images {share} of the time.</source>
-        <translation>训练有 {share} 的时间在等待图片。</translation>
     </message>
     <message>
         <source>Model from the file {name}.</source>

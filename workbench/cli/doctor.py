@@ -23,11 +23,12 @@ import psutil
 from workbench.cli import gpu_checks
 from workbench.cli.gpu_checks import Check, CheckResult, Machine
 from workbench.cli.verb_runner import Console, WrongUse
-from workbench.core import plugins
+from workbench.core import lite0, plugins, resources
 from workbench.core.runs import pip_commands
 from workbench.core.runs.child_process import run_captured
 from workbench.core.runs.export_options import load_layouts
 from workbench.core.runs.launch import code_command, is_frozen
+from workbench.core.runs.network_stats import BLOCKS, downloaded_resnet
 from workbench.core.runs.pip_commands import command_line, in_sequence, pip, pip_command, requirement, trains_here
 from workbench.core.window_libraries import PACKAGES
 from workbench.inference import visual_cpp
@@ -274,6 +275,15 @@ def _formats(_: Machine) -> CheckResult:
     return CheckResult(", ".join(name for name in why if not why[name]) + missing)
 
 
+def _pretrained(_: Machine) -> CheckResult:
+    """Say where the weights are that trainings start from."""
+    if not resources.path(lite0.FILE).is_file():
+        return CheckResult(f"{lite0.FILE} is missing", "Install the program again.")
+    files = [downloaded_resnet(depth) for depth in BLOCKS]
+    found = ", ".join(file.name for file in files if file.is_file()) or "none of them yet"
+    return CheckResult(f"EfficientNet-Lite0; ResNets for weights=imagenet are downloaded to {files[0].parent}: {found}")
+
+
 # --- Windows -----------------------------------------------------------------------------------------------------
 
 
@@ -361,6 +371,7 @@ CHECKS = (
     Check("window", check_window),
     Check("fonts", check_fonts),
     *gpu_checks.CHECKS,
+    Check("pretrained weights", _pretrained),
     Check("export formats", _formats),
     Check("plug-ins", _plugins),
 )

@@ -93,7 +93,10 @@ def test_diverged_training():
     assert finding(STARTED, *steps(100), *steps(20, first=40)) == HealthFinding("diverged", "warning", {"times": 1})
     resumed = dataclasses.replace(STARTED, resumed=True)
     assert finding(STARTED, *steps(100), resumed, *steps(20, first=40)).kind == "learning"
-    found = finding(STARTED, *steps(150, loss=lambda i: 0.5), *steps(150, first=151, loss=lambda i: 2.0))
+    rising = (STARTED, *steps(150, loss=lambda i: 0.5), *steps(150, first=151, loss=lambda i: 2.0))
+    assert finding(*rising).kind != "rises"  # new labels may be the reason
+    assert finding(*rising, evaluated(2, 0.5), evaluated(5, 0.5)).kind != "rises"
+    found = finding(*rising, evaluated(2, 0.5), evaluated(5, 0.3))
     assert found.kind == "rises" and found.fields["least"] == pytest.approx(0.5) and found.fields["now"] > 1.9
     assert finding(STARTED, *steps(300, loss=lambda i: 0.5 + 0.2 * (i % 2))).kind != "rises"  # noise
 

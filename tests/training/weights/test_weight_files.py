@@ -7,6 +7,7 @@ import contextlib
 import hashlib
 import http.server
 import json
+import os
 import pickle
 import shutil
 import threading
@@ -21,6 +22,7 @@ from safetensors.numpy import save
 from workbench.cli import train as cli
 from workbench.core.problems import BadSettings, NoDownload, WeightsUnusable
 from workbench.core.runs.events import Started
+from workbench.core.runs.network_stats import downloaded_resnet
 from workbench.core.runs.run import create_run
 from workbench.core.runs.training_settings import request
 from workbench.training import checkpoint
@@ -347,7 +349,7 @@ def test_downloaded_weights_are_cached(server):
     received = []
     assert encoder_weights.download_weights(18, received.append) == server.content
     assert server.requests == ["/models/resnet18.pdparams"] and received[-1].done == received[-1].total == 2
-    kept = encoder_weights.cache_path(18)
+    kept = downloaded_resnet(18)
     assert kept.read_bytes() == server.content and list(kept.parent.iterdir()) == [kept]
     assert encoder_weights.download_weights(18, received.append) == server.content and len(server.requests) == 1
     kept.write_bytes(b"torn")
@@ -368,7 +370,7 @@ def test_a_failed_download_names_the_reason_and_the_folder(server, way, monkeypa
         monkeypatch.setattr(encoder_weights, "_MAX_BYTES", 1000)
     with pytest.raises(NoDownload) as caught:
         encoder_weights.download_weights(18, lambda event: None, cancelled=lambda: way == "stopped")
-    kept = encoder_weights.cache_path(18)
+    kept = downloaded_resnet(18)
     assert str(kept) in str(caught.value) and "http://127.0.0.1" in str(caught.value)
     assert not kept.parent.exists() or not list(kept.parent.iterdir())
 
@@ -420,11 +422,11 @@ def test_a_run_starts_from_a_file_and_resumes_without_it(
 
 
 @pytest.mark.parametrize(
-    ("given", "expected"), [("权重.safetensors", "{here}/权重.safetensors"), ("imagenet", "imagenet")]
+    ("given", "expected"), [("权重.safetensors", "{here}权重.safetensors"), ("imagenet", "imagenet")]
 )
 def test_paths_are_relative_to_the_current_folder(tmp_path, monkeypatch, given, expected):
     parser = argparse.ArgumentParser()
     cli.add_arguments(parser)
     monkeypatch.chdir(tmp_path)
     training_settings = cli._settings(parser.parse_args(["P", "--model", "resnet", "--set", f"weights={given}"]))
-    assert training_settings.weights == expected.format(here=Path.cwd())
+    assert training_settings.weights == expected.format(here=f"{Path.cwd()}{os.sep}")

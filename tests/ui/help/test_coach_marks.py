@@ -42,6 +42,9 @@ def test_controls_are_explained_in_the_first_own_project(style_sheet, applicatio
         assert window.rect().contains(marks.geometry())
         assert not marks.geometry().intersects(area) or control is window.canvas, "the control is covered"
         assert marks._ring.geometry().contains(area)
+        if area.height() < marks.height():  # a button: the others of its row stay free
+            rows = range(area.top(), area.bottom() + 1)
+            assert marks.geometry().top() not in rows and marks.geometry().bottom() not in rows
         QTest.mouseClick(marks.next, LEFT)
     assert not marks.isVisible() and window.focusWidget() is window.canvas
     assert application.services.preferences.introduced

@@ -72,6 +72,23 @@ def test_each_key_decides_on_the_shown_image(wall, application, qtbot):
     assert statuses(session) == {"00": "done", "01": "started", "03": "done"}
 
 
+def test_wall_begins_at_the_first_undecided_image_beside_other_panels(wall, application, qtbot):
+    """The panels on the right disappear as the wall appears, so that its rows become longer."""
+    window = application.window
+    window.resize(1366, 600)
+    for _ in range(14):
+        press(wall, qtbot, G)
+    press(wall, qtbot, B)
+    qtbot.waitUntil(lambda: wall.separation.paint.text() == "Paint 1 defective image")
+    QTest.mouseClick(wall.separation.paint, Qt.MouseButton.LeftButton)
+    qtbot.waitUntil(lambda: not window.images.browsing)
+    qtbot.wait(300)
+    window.table["separate"].trigger()
+    qtbot.wait(300)
+    area, cell = wall.list_view.viewport().rect(), wall.list_view.visualRect(wall.list_view.currentIndex())
+    assert shown(wall) == "15" and area.intersected(cell).height() > 100
+
+
 def test_several_images_are_decided_together(wall, application, qtbot):
     session = application.services.session
     press(wall, qtbot, Qt.Key.Key_Down)  # not used: the selection below begins at the first image

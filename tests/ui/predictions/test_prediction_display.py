@@ -90,7 +90,11 @@ def test_thresholds_change_display_only(shown, run, qtbot):
 def test_earlier_steps_are_shown(shown, qtbot):
     display, overlay, window = shown.window.layers.display, shown.window.overlay, shown.window
     now = mask_of(shown).copy()
-    assert overlay.steps == [10, 30, 40] and display.step.isVisibleTo(display) and display.step_name.text() == "Latest"
+    assert (
+        overlay.steps == [10, 30, 40]
+        and display.step.isVisibleTo(display)
+        and display.step_name.text() == "Latest step"
+    )
     display.step.setValue(1)
     qtbot.waitUntil(lambda: (mask_of(shown) == 1).all(), timeout=5000)
     assert display.step_name.text() == "Step 30" and window.header.prediction.text() == STEP_30

@@ -9,7 +9,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
+from pathlib import Path
 from typing import Any
+
+from platformdirs import user_cache_dir
 
 from workbench.core import lite0
 from workbench.core.messages import Message
@@ -102,6 +105,12 @@ SMALL_INPUT = 96  # pixels; up to this input size the ResNet stem reduces the re
 RESNETS = {"resnet18": 18, "resnet34": 34}  # depth of a ResNet as encoder
 
 Layer = tuple[float, int, int, int]  # positions, input channels, output channels, kernel pixels
+
+
+def downloaded_resnet(depth: int) -> Path:
+    """Return the path of the published weights of a ResNet on this machine; without a download nothing is there."""
+    cache = Path(user_cache_dir("defect-workbench", appauthor=False))
+    return cache / "weights" / f"resnet{depth}.pdparams"
 
 
 def stage_widths(width: float) -> list[int]:

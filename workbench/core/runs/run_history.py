@@ -187,7 +187,9 @@ def _numbers(state: RunState, ended: bool) -> HealthFinding | None:
     if state.falls >= FALLS:
         return HealthFinding("overflows", "warning", {"times": state.falls})
     loss_rises = state.loss is not None and state.loss > 1.5 * state.least_loss and state.loss - state.least_loss > 0.1
-    if loss_rises and state.step is not None and state.step.step > 100 and not ended:
+    scores = [score for _, score in state.scores]
+    worse = bool(scores) and scores[-1] < max(scores) - MARGIN  # labels added meanwhile raise the loss as well
+    if loss_rises and worse and not ended:
         return HealthFinding("rises", "warning", {"least": state.least_loss, "now": state.loss})
     return None
 

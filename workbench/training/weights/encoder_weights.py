@@ -24,7 +24,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import platformdirs
 from safetensors import SafetensorError
 from safetensors.numpy import load as decode_safetensors
 
@@ -33,7 +32,7 @@ from workbench.core.messages import Message
 from workbench.core.problems import BadSettings, CannotWrite, NoDownload, WeightsUnusable
 from workbench.core.project.storage import write_bytes
 from workbench.core.runs.events import Progress
-from workbench.core.runs.network_stats import BLOCKS
+from workbench.core.runs.network_stats import BLOCKS, downloaded_resnet
 from workbench.core.runs.training_settings import RANDOM, TrainingSettings
 from workbench.inference.io import file_access
 from workbench.inference.io.file_access import read_regular
@@ -421,7 +420,7 @@ _CHUNK = 1 << 20
 
 def download_weights(depth: int, report: Reporter, *, cancelled: Callable[[], bool] = lambda: False) -> bytes:
     """Return the content of the file for a ResNet of this depth, from cache or network. Raises NoDownload."""
-    cached = cache_path(depth)
+    cached = downloaded_resnet(depth)
     with contextlib.suppress(OSError):
         data = read_regular(cached)
         if _has_checksum(data, depth):
@@ -430,12 +429,6 @@ def download_weights(depth: int, report: Reporter, *, cancelled: Callable[[], bo
     with contextlib.suppress(CannotWrite):  # an unwritable cache costs another download, not the run
         write_bytes(cached, data)
     return data
-
-
-def cache_path(depth: int) -> Path:
-    """Return the path of the cached file on this machine; it may not exist."""
-    cache = Path(platformdirs.user_cache_dir("defect-workbench", appauthor=False))
-    return cache / "weights" / f"resnet{depth}.pdparams"
 
 
 def _fetch(url: str, depth: int, path: Path, report: Reporter, cancelled: Callable[[], bool]) -> bytes:

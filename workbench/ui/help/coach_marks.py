@@ -162,12 +162,14 @@ def first_marks(context: CommandContext, next_step: QWidget, done: QWidget) -> l
 def _place(control: QRect, box: QRect, window: QRect) -> QPoint:
     """Return the corner for a box beside a control; inside its lower part if no side has room."""
     middle = control.center() - box.center()
-    beside = (
+    beside = [
         QPoint(control.right() + _GAP, middle.y()),
         QPoint(control.left() - _GAP - box.width(), middle.y()),
         QPoint(middle.x(), control.bottom() + _GAP),
         QPoint(middle.x(), control.top() - _GAP - box.height()),
-    )
+    ]
+    if control.height() < box.height():  # below a button it covers no other one of the row
+        beside = beside[2:] + beside[:2]
     room = window.adjusted(_GAP, _GAP, -_GAP, -_GAP)
 
     def inside(corner: QPoint) -> QPoint:

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from functools import partial
 
-from PySide6.QtCore import QEvent, QItemSelection, QItemSelectionModel, QModelIndex, Qt, Signal
+from PySide6.QtCore import QEvent, QItemSelection, QItemSelectionModel, QModelIndex, Qt, QTimer, Signal
 from PySide6.QtWidgets import (
     QAbstractItemView,
     QBoxLayout,
@@ -337,6 +337,8 @@ class ThumbnailView(QWidget):
     # --- updates ---------------------------------------------------------------------------------
 
     def eventFilter(self, watched, event) -> bool:
+        if event.type() == QEvent.Type.Resize and watched is self.list_view:  # rows have other places
+            QTimer.singleShot(0, self.list_view, lambda: self.list_view.scrollTo(self.list_view.currentIndex()))
         if event.type() in (QEvent.Type.ShortcutOverride, QEvent.Type.KeyPress):
             if event.key() in (Qt.Key.Key_Return, Qt.Key.Key_Enter):
                 event.accept()

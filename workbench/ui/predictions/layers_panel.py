@@ -165,7 +165,7 @@ class PredictionDisplay(QWidget):
 
     def _show_step(self) -> None:
         step = self._overlay.step
-        self.step_name.setText(self.tr("Latest") if step is None else self.tr("Step {n}").format(n=step))
+        self.step_name.setText(self.tr("Latest step") if step is None else self.tr("Step {n}").format(n=step))
 
     def _refresh_thresholds(self) -> None:
         thresholds, maps = self._overlay.thresholds, self._overlay.maps

@@ -180,7 +180,7 @@ class Welcome(QScrollArea):
         steps.setColumnStretch(1, 1)
         for row, (icon, text) in enumerate(
             (
-                ("brush", self.tr("Label: paint the defects in about ten images and mark them as done.")),
+                ("brush", self.tr("Label: separate good and defective images, and paint the defects.")),
                 ("train", self.tr("Train: a few minutes are enough for a first model. Keep labeling meanwhile.")),
                 ("evaluation", self.tr("Evaluate: look at missed defects and false alarms, and correct labels.")),
                 ("export", self.tr("Export: a package that runs on the production line without this program.")),
