@@ -24,6 +24,7 @@ from pytestqt.qtbot import QtBot
 
 from tests.fork_server import SHORT_END, IdleThreads
 from tests.forked_programs import ForkedPrograms
+from tests.wine_faults import skip_faults
 from workbench.core.project import annotation
 from workbench.core.project.project import Project
 from workbench.core.runs import child_process
@@ -59,6 +60,10 @@ def pytest_collection(session):
     for file in files[int(worker["workerid"].removeprefix("gw")) :: worker["workercount"]]:
         with contextlib.suppress(Exception, pytest.skip.Exception):  # reported when the file is collected
             importlib.import_module(".".join(file.relative_to(ROOT).with_suffix("").parts))
+
+
+def pytest_collection_modifyitems(items):
+    skip_faults(items)
 
 
 def pytest_collection_finish(session):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import io
 import os
+import time
 from collections import Counter
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -15,14 +16,18 @@ NAMES = ("stat", "lstat", "scandir", "listdir", "open", "mkdir", "unlink", "repl
 
 
 @contextlib.contextmanager
-def counted(folder: Path) -> Iterator[Counter[str]]:
-    """Count the calls of Python's functions, in all threads. SQLite's own and those of an open file are not counted."""
+def counted(folder: Path, delay: float = 0.0) -> Iterator[Counter[str]]:
+    """Count the calls of Python's functions, in all threads. SQLite's own and those of an open file are not counted.
+
+    delay: seconds that each one takes longer.
+    """
     found: Counter[str] = Counter()
 
     def counting(access: Callable, name: str) -> Callable:
         def call(path: Any = ".", *rest: Any, **options: Any) -> Any:
             if str(path).startswith(str(folder)):
                 found[name] += 1
+                time.sleep(delay)
             return access(path, *rest, **options)
 
         return call

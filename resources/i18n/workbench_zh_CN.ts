@@ -4066,8 +4066,83 @@
         <translation>{new} 已训练完成。{used} 由您选择，继续使用。</translation>
     </message>
     <message>
+        <source>{new} is ready and in use.</source>
+        <translation>{new} 已就绪并正在使用。</translation>
+    </message>
+    <message>
+        <source>Compared with {run}, the last export:</source>
+        <translation>与最近一次导出的 {run} 相比：</translation>
+    </message>
+    <message>
+        <source>Compare…</source>
+        <translation>比较…</translation>
+    </message>
+    <message>
         <source>Use {new}</source>
         <translation>使用 {new}</translation>
+    </message>
+</context>
+<context>
+    <name>MovingAreaDialog</name>
+    <message>
+        <source>Inspection area moves with the part</source>
+        <translation>检测区域随零件移动</translation>
+    </message>
+    <message>
+        <source>The area moves with the part</source>
+        <translation>区域随零件移动</translation>
+    </message>
+    <message>
+        <source>Of the longer side of the image</source>
+        <translation>图片长边的百分比</translation>
+    </message>
+    <message>
+        <source>0: the part does not rotate</source>
+        <translation>0：零件不旋转</translation>
+    </message>
+    <message>
+        <source>Greatest &amp;movement</source>
+        <translation>最大移动(&amp;M)</translation>
+    </message>
+    <message>
+        <source>Greatest &amp;rotation</source>
+        <translation>最大旋转(&amp;R)</translation>
+    </message>
+    <message>
+        <source>Where the part is not found within these limits, the verdict is unsure, with the reason.</source>
+        <translation>在这些限值之内找不到零件时，判定为“不确定”并附原因。</translation>
+    </message>
+    <message>
+        <source>Use it</source>
+        <translation>使用</translation>
+    </message>
+    <message>
+        <source>Cancel</source>
+        <translation>取消</translation>
+    </message>
+    <message>
+        <source>{n} px</source>
+        <translation>{n} px</translation>
+    </message>
+    <message>
+        <source>The area has the same place in all images.</source>
+        <translation>区域在所有图片中位置相同。</translation>
+    </message>
+    <message>
+        <source>Looking for the part in this image…</source>
+        <translation>正在当前图片中寻找零件…</translation>
+    </message>
+    <message>
+        <source>In this image the part is not found: {why}.</source>
+        <translation>在当前图片中找不到零件：{why}。</translation>
+    </message>
+    <message>
+        <source>This image becomes the reference image.</source>
+        <translation>当前图片将作为参考图片。</translation>
+    </message>
+    <message>
+        <source>In this image the part has moved by {n} px and is rotated by {angle}°.</source>
+        <translation>在当前图片中，零件移动了 {n} px，旋转了 {angle}°。</translation>
     </message>
 </context>
 <context>
@@ -5796,8 +5871,8 @@
         <translation>使用该区域的图片重新按整图检测</translation>
     </message>
     <message>
-        <source>Inspection area moves with the part</source>
-        <translation>检测区域随零件移动</translation>
+        <source>Inspection area moves with the part…</source>
+        <translation>检测区域随零件移动…</translation>
     </message>
     <message>
         <source>Find the part of this image in each image, shifted and rotated, and move the area with it</source>
@@ -9248,6 +9323,10 @@
         <translation>（{best}，当前为 {other}）</translation>
     </message>
     <message>
+        <source>{what}: {values}.</source>
+        <translation>{what}：{values}。</translation>
+    </message>
+    <message>
         <source>{metric} (validation images)</source>
         <translation>{metric}（验证图片）</translation>
     </message>
@@ -9298,10 +9377,6 @@
     <message>
         <source>Difference on {n} {n:image|images} of {parts} {parts:part|parts}</source>
         <translation>在 {parts} 个零件的 {n} 张图片上的差异</translation>
-    </message>
-    <message>
-        <source>{what}: {values}</source>
-        <translation>{what}：{values}</translation>
     </message>
     <message>
         <source>automatic</source>
@@ -12913,6 +12988,10 @@
         <translation>压缩包中的文件夹嵌套超过 {n} 层</translation>
     </message>
     <message>
+        <source>the names of the folders ({names}) may not be verdicts; choose the format folders if they are</source>
+        <translation>文件夹名称（{names}）可能不是判定；如果是，请选择格式 folders</translation>
+    </message>
+    <message>
         <source>the folder contains {names}</source>
         <translation>文件夹包含 {names}</translation>
     </message>
@@ -13089,6 +13168,22 @@
         <translation>文件中缺少图片或标注条目</translation>
     </message>
     <message>
+        <source>the columns {names} of the table are not understood; give them the titles class, xmin, ymin, xmax, ymax</source>
+        <translation>不理解表格的列 {names}；请将标题改为 class、xmin、ymin、xmax、ymax</translation>
+    </message>
+    <message>
+        <source>it is not clear which column holds the verdict ({names}); give it the title verdict</source>
+        <translation>不清楚哪一列是判定（{names}）；请将其标题改为 verdict</translation>
+    </message>
+    <message>
+        <source>the table has several columns without titles; give them titles such as image and verdict</source>
+        <translation>表格有多列但没有标题；请添加标题，例如 image 和 verdict</translation>
+    </message>
+    <message>
+        <source>“{text}” is not a verdict</source>
+        <translation>“{text}”不是判定</translation>
+    </message>
+    <message>
         <source>the number of coordinates is odd</source>
         <translation>坐标个数为奇数</translation>
     </message>
@@ -13187,6 +13282,18 @@
     <message>
         <source>the file lists the image twice, with different sizes, so its labels may be those of two images</source>
         <translation>该文件两次列出此图像且尺寸不同，其标注可能属于两张图像</translation>
+    </message>
+    <message>
+        <source>it has predictions, drafts or a canceled annotation, but no other one</source>
+        <translation>它只有预测、草稿或已取消的标注，没有其他标注</translation>
+    </message>
+    <message>
+        <source>{file} has or contains the name of the image and was not read, so it is not known whether the image has no defects</source>
+        <translation>{file} 与图像同名或包含图像的名称，但未被读取，因此不知道该图像是否没有缺陷</translation>
+    </message>
+    <message>
+        <source>it has or contains the name of an image, but was not read as {format}</source>
+        <translation>它与某个图像同名或包含图像的名称，但未能作为 {format} 读取</translation>
     </message>
     <message>
         <source>its images would have the keys of those of the source {name}; opening the project for writing renames it</source>
@@ -14897,10 +15004,6 @@
         <translation>它以 {key} 为名保存，因为另一张图片与它同名，或只有大小写不同</translation>
     </message>
     <message>
-        <source>it has predictions or drafts, but no annotation</source>
-        <translation>只有预测或草稿，没有标注</translation>
-    </message>
-    <message>
         <source>flags {id}</source>
         <translation>标记 {id}</translation>
     </message>
@@ -15645,10 +15748,6 @@
         <translation>类别 {id} 有多个名称：{names}</translation>
     </message>
     <message>
-        <source>{file} has the name of the image and was not read, so it is not known whether the image has no defects</source>
-        <translation>{file} 与图像同名但未被读取，因此无法确定图像没有缺陷</translation>
-    </message>
-    <message>
         <source>a label that was not read may belong to the image ({why})</source>
         <translation>可能有未读取的标注属于该图像（{why}）</translation>
     </message>
@@ -15663,10 +15762,6 @@
     <message>
         <source>{file} is a label of the image in another format and holds defects</source>
         <translation>{file} 是该图像另一种格式的标注，其中有缺陷</translation>
-    </message>
-    <message>
-        <source>it has the name of an image, but was not read as {format}</source>
-        <translation>它与图像同名，但未能按 {format} 读取</translation>
     </message>
     <message>
         <source>the image file is not used</source>
@@ -16468,18 +16563,6 @@
     <message>
         <source>In each step, the CPU launches operations for {operators} ms and the GPU computes for {kernels} ms.</source>
         <translation>每个训练步中，CPU 启动运算用时 {operators} ms，GPU 计算用时 {kernels} ms。</translation>
-    </message>
-    <message>
-        <source>{n} {n:image|images} per second.</source>
-        <translation>每秒 {n} 张图片。</translation>
-    </message>
-    <message>
-        <source>The GPU waits for images {share} of the time.</source>
-        <translation>GPU 有 {share} 的时间在等待图片。</translation>
-    </message>
-    <message>
-        <source>Training waits for images {share} of the time.</source>
-        <translation>训练有 {share} 的时间在等待图片。</translation>
     </message>
     <message>
         <source>Model from the file {name}.</source>

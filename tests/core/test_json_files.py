@@ -6,6 +6,7 @@ import json
 import math
 import os
 import sys
+import tracemalloc
 from pathlib import Path
 
 import pytest
@@ -256,3 +257,13 @@ def test_an_unusable_display_is_refused(project, changes):
 def test_a_loss_scale_below_zero_is_left_out():
     line = {"kind": "step", "step": 30, "loss": 1.0, "rate": 0.1, "loss_scale": -2.0}
     assert isinstance(events.decode(json.dumps(line)), events.Unknown)
+
+
+def test_a_small_file_is_read_without_reserving_the_limit(tmp_path):
+    (tmp_path / "a.json").write_bytes(b"[1]")
+    tracemalloc.start()
+    try:
+        assert read_json(tmp_path / "a.json") == [1]
+        assert tracemalloc.get_traced_memory()[1] < 1 << 20
+    finally:
+        tracemalloc.stop()

@@ -153,7 +153,7 @@ def markdown(report: dict[str, Any]) -> str:
             [[i["status"], i["title"], f"{i['seconds']:.0f}", i["detail"]] for i in items],
         ),
         *_table(
-            "number type | images/s | utilization | steps",
+            "number type | patches/s | utilization | steps",
             [
                 [kind, f"{row['images_per_second']:.1f}", row["utilization"], str(row["steps"])]
                 for item in items

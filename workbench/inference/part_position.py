@@ -19,6 +19,7 @@ import numpy as np
 from .io.opencv import cv2
 from .io.tiff_regions import ImageArray
 
+MOST_SHIFT, MOST_ANGLE = 0.4, 45.0  # of the limits of a reference: share of the longer side, degrees
 _SIDE = 256  # pixels of the longer side of a reduced image
 _MOST_TEXT = 400_000  # characters of a reference image
 _STEP = 2.0  # degrees between the rotations that are tried
@@ -46,7 +47,7 @@ class PartReference:
     most_angle: float = 10.0
 
     def __post_init__(self) -> None:
-        for name, most in (("most_shift", 0.4), ("most_angle", 45.0)):
+        for name, most in (("most_shift", MOST_SHIFT), ("most_angle", MOST_ANGLE)):
             value = getattr(self, name)
             valid = isinstance(value, int | float) and not isinstance(value, bool) and 0 <= value <= most
             _require(valid, f"{name} must be a number from 0 to {most:g}, not {value!r}")

@@ -6,6 +6,7 @@ import contextlib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
+from pathlib import Path
 from typing import Any, Literal
 
 import numpy as np
@@ -24,7 +25,7 @@ from workbench.session.editor import Editor
 from workbench.session.image_list import ImageList
 from workbench.session.journal import NoteChange
 from workbench.session.open_image import ImageNotes
-from workbench.session.tasks import Task, TaskRunner, ignore_failure
+from workbench.session.tasks import OnFailed, Task, TaskRunner, ignore_failure
 from workbench.session.undo import UndoCommand, UndoStack
 
 Values = dict[str, str | None]
@@ -282,6 +283,7 @@ def _write(project: Project, field: Field, values: Values) -> RefusedValues:
 
 
 Areas = Sequence[InspectionArea]
+Limits = tuple[float, float]
 
 
 class AreaChange(UndoCommand):
@@ -347,28 +349,46 @@ class AreaSteps(QObject):
         polygons = () if area is None else tuple(scaled(area, size))
         self._propose(InspectionArea(*size, (*polygons, polygon), folder), folder)
 
-    def follow(self, key: str, on: bool) -> None:
-        """Let the area of an image move with the part, from its place in this image, or have a fixed place again."""
-        from workbench.core.runs.inspection_areas import follow, reference_of
+    def follow(self, key: str, limits: Limits | None, on_failed: OnFailed | None = None) -> None:
+        """Let the area of an image move with the part, or with `limits` None have a fixed place again.
 
+        limits: greatest translation as a share of the longer side, greatest rotation in degrees. The image is the
+        reference image, unless the area has one. `changed` or `left_out` follows, or `on_failed` with the problem.
+        """
         area, project = self.of(key), self._project
         if area is None or project is None:
             return
         path = project.image_path(key)
 
-        def work(_: Task) -> InspectionArea:
-            return follow(area, reference_of(path) if on else None, path)
-
         def on_done(moving: InspectionArea) -> None:
-            self._propose(moving, moving.folder)
+            if moving == area:
+                self.changed.emit()
+            else:
+                self._propose(moving, moving.folder)
 
-        self._tasks.submit(work, on_done, self.problem_met.emit, key="follow")
+        self._tasks.submit(
+            lambda _: _moving(area, path, limits), on_done, on_failed or self.problem_met.emit, key="follow"
+        )
 
-    def find(self, key: str, image: np.ndarray, on_done: Callable[[Placement | None], None]) -> None:
-        """Find the part in an image, in a thread."""
-        area = self.of(key)
-        if area is not None:
-            self._tasks.submit(lambda _: area.find(image), on_done, ignore_failure, key="find")
+    def find(
+        self,
+        key: str,
+        image: np.ndarray,
+        on_done: Callable[[Placement | None], object],
+        *,
+        limits: Limits | None = None,
+        on_failed: OnFailed = ignore_failure,
+    ) -> None:
+        """Find the part in an image, in a thread. limits: with which the area of the image would move, see `follow`."""
+        area, project = self.of(key), self._project
+        if area is None or project is None:
+            return
+        path = project.image_path(key)
+
+        def work(_: Task) -> Placement | None:
+            return (area if limits is None else _moving(area, path, limits)).find(image)
+
+        self._tasks.submit(work, on_done, on_failed, key="find" if limits is None else "try")
 
     def remove(self, key: str) -> None:
         """Remove the area of an image, and with it that of the other images that have it."""
@@ -411,6 +431,15 @@ class AreaSteps(QObject):
             return False
         self.changed.emit()
         return True
+
+
+def _moving(area: InspectionArea, path: Path, limits: Limits | None) -> InspectionArea:
+    from workbench.core.runs.inspection_areas import follow, reference_of
+
+    if limits is None or area.reference is None:
+        reference = None if limits is None else reference_of(path, most_shift=limits[0], most_angle=limits[1])
+        return follow(area, reference, path)
+    return replace(area, reference=replace(area.reference, most_shift=limits[0], most_angle=limits[1]))
 
 
 def scaled(area: InspectionArea, size: tuple[int, int]) -> list[AreaPolygon]:

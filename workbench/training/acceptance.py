@@ -236,7 +236,7 @@ def check_training(device: str, folder: Path) -> tuple[str, Values]:
     rows = {kind: train(device, folder, kind) for kind in kinds}
     values = {"rows": rows, "left_out": left_out}
     detail = "; ".join(
-        f"{kind} {row['images_per_second']:.0f} images/s, utilization {row['utilization']}, {row['steps']} steps"
+        f"{kind} {row['images_per_second']:.0f} patches/s, utilization {row['utilization']}, {row['steps']} steps"
         for kind, row in rows.items()
     )
     if wrong := [kind for kind, row in rows.items() if not row["usable"]]:

@@ -331,7 +331,7 @@ def test_round_trip_of_mvtec_folders(project, tmp_path):
     out = tmp_path / "mvtec"
     label(project, "c.png", None, verdict="OK")
     report = export_labels(project, out, format="mvtec")
-    files = sorted(str(path.relative_to(out)) for path in out.rglob("*") if path.is_file())
+    files = sorted(path.relative_to(out).as_posix() for path in out.rglob("*") if path.is_file())
     assert files == [
         "defect-workbench.export",
         "ground_truth/combined/lot_a_mask.png",

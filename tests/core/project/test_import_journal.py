@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import os
 import re
 import shutil
-import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -13,6 +11,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from tests import hard_end
 from tests.conftest import ROOT
 from workbench import cli
 from workbench.core.problems import CannotWrite, NothingToImport
@@ -171,7 +170,8 @@ def test_full_disk_leaves_the_project_as_it_was(root, folder, monkeypatch):
 
 
 KILLED = """
-import os, signal, sys
+import os, sys
+from tests.hard_end import KILL
 from workbench.core.problems import CannotWrite
 from workbench.core.project import file_transaction, import_journal, importing
 from workbench.core.project.import_journal import ImportJournal
@@ -183,7 +183,7 @@ calls = []
 def kill(*_):
     calls.append(1)
     if len(calls) == count:
-        os.kill(os.getpid(), signal.SIGKILL)
+        os.kill(os.getpid(), KILL)
 def kill_before(module, name):
     function = getattr(module, name)
     def replaced(*values, **options):
@@ -237,7 +237,7 @@ POINTS += [pytest.param(*point, marks=pytest.mark.slow) for point in (("list", 1
 def killed(root: Path, folder: Path, stage: str, count: int) -> None:
     environment = {**worker_environment(), "PYTHONPATH": str(ROOT)}
     arguments = [sys.executable, "-c", KILLED, str(root), str(folder), stage, str(count)]
-    assert subprocess.run(arguments, env=environment).returncode == -signal.SIGKILL
+    assert subprocess.run(arguments, env=environment).returncode in hard_end.KILLED
 
 
 @pytest.fixture
@@ -257,7 +257,6 @@ def without_times(content: dict[str, bytes]) -> dict[str, bytes]:
     return {name: re.sub(rb'"when": "[^"]*"', b"", data) for name, data in content.items()}
 
 
-@pytest.mark.skipif(os.name != "posix", reason="there is no SIGKILL here")
 @pytest.mark.parametrize(("stage", "count"), POINTS)
 def test_killed_import_is_finished_or_leaves_the_project_as_it_was(root, folder, results, stage, count):
     before, after = results
@@ -288,7 +287,6 @@ SECOND = [("prepare", 4, False), ("begin", 1, True), ("write", 2, True), ("prune
 SECOND += [pytest.param(*point, marks=pytest.mark.slow) for point in (("list", 1, False), ("finish", 1, True))]
 
 
-@pytest.mark.skipif(os.name != "posix", reason="there is no SIGKILL here")
 @pytest.mark.parametrize(("stage", "count", "written"), SECOND)
 def test_killed_import_is_complete_or_the_one_before_can_be_undone(root, folder, tmp_path, stage, count, written):
     before, other = content(root), changed(folder)
@@ -367,7 +365,6 @@ def test_new_images_beside_kept_labels_are_imported(root, folder):
         assert project.image_path("images/bare2.png").exists()
 
 
-@pytest.mark.skipif(os.name != "posix", reason="there is no SIGKILL here")
 @pytest.mark.parametrize(
     ("stage", "count"),
     [("restore", 2), ("forget", 1), *(pytest.param("restore", count, marks=pytest.mark.slow) for count in (1, 9))],

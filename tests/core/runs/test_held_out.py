@@ -7,6 +7,7 @@ import numpy as np
 from workbench.core.project.annotation import Note
 from workbench.core.project.grouping import number_series
 from workbench.core.project.project import Grouping
+from workbench.core.project.storage import write_json
 from workbench.core.runs.held_out import Item, border_images, divide_parts, split_by_part
 
 
@@ -38,6 +39,23 @@ def test_another_seed_holds_out_another_contiguous_part(project):
     assert len(held) == 45 and [first[key] for key in held].count("test") == 0
     numbers = sorted(int(key[2:5]) for key in held)
     assert numbers[-1] - numbers[0] == len(numbers) - 1
+
+
+def test_what_the_last_export_held_out_stays_held_out(project):
+    items = series("a", 100, verdict="a")
+    before = {key for key, name in split(project, items).items() if name == "val"}
+    more = [*items, *series("b", 30, verdict="a"), *series("c", 30, verdict="a")]
+    assert not before <= {key for key, name in split(project, more).items() if name == "val"}
+    for item in items:
+        item.split = "val" if item.key in before else "train"
+    run, export = project.root / "runs" / "r", project.root / "exports" / "r"
+    write_json(run / "dataset.json", {"items": [item.model_dump() for item in items]})
+    write_json(export / "model.json", {"run": "r"})
+    (export / "SHA256SUMS").touch()
+    found = {key for key, name in split(project, more).items() if name == "val"}
+    assert before < found and len(found) == 30  # whole parts, about a fifth
+    project.file.split_seed = 1
+    assert not before <= {key for key, name in split(project, more).items() if name == "val"}
 
 
 def test_every_rare_kind_is_held_out(project):

@@ -8,6 +8,8 @@ import sys
 
 import pytest
 
+from tests.python_process import run_python
+
 _PROGRAM = """
 import os, sys
 from workbench.inference.batch.interrupts import exit_on_broken_pipe
@@ -29,3 +31,20 @@ def test_a_program_without_stderr_prints_its_json():
     closed = {"preexec_fn": lambda: os.close(2)}
     done = subprocess.run([sys.executable, "-c", _PROGRAM], stdout=subprocess.PIPE, text=True, timeout=60, **closed)
     assert done.returncode == 3 and done.stdout.endswith("{}\n")
+
+
+@pytest.mark.skipif(sys.platform != "win32", reason="closing a terminal is the signal SIGHUP elsewhere")
+@pytest.mark.parametrize("event", [2, 5, 6])  # the console is closed, the user logs off, the system shuts down
+def test_a_closed_console_lets_the_program_end_by_itself(event):
+    """Call Windows' own routine for these events, which ends the process when no handler keeps it from that."""
+    code = f"""
+import ctypes, threading, time
+from workbench.inference.batch.interrupts import handle_interrupts
+with handle_interrupts(lambda: print("stopping", flush=True)) as stop:
+    threading.Thread(target=lambda: ctypes.WinDLL("kernelbase").CtrlRoutine({event}), daemon=True).start()
+    while not stop.requested():
+        time.sleep(0.01)
+    time.sleep(0.5)  # the end of its work
+print("ended")
+"""
+    assert run_python(code).split() == ["stopping", "ended"]

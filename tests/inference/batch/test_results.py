@@ -86,7 +86,6 @@ def check_all_once(export: Path, folder: Path, out: Path, report: dict) -> None:
     assert not list(out.rglob(".*.tmp"))
 
 
-@pytest.mark.skipif(sys.platform == "win32", reason="there is no SIGKILL")
 def test_killed_prediction_continues(gray_export, many, tmp_path):
     out = tmp_path / "out"
     for least in (3, 11):

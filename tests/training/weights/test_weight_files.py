@@ -7,6 +7,7 @@ import contextlib
 import hashlib
 import http.server
 import json
+import os
 import pickle
 import shutil
 import threading
@@ -421,11 +422,11 @@ def test_a_run_starts_from_a_file_and_resumes_without_it(
 
 
 @pytest.mark.parametrize(
-    ("given", "expected"), [("权重.safetensors", "{here}/权重.safetensors"), ("imagenet", "imagenet")]
+    ("given", "expected"), [("权重.safetensors", "{here}权重.safetensors"), ("imagenet", "imagenet")]
 )
 def test_paths_are_relative_to_the_current_folder(tmp_path, monkeypatch, given, expected):
     parser = argparse.ArgumentParser()
     cli.add_arguments(parser)
     monkeypatch.chdir(tmp_path)
     training_settings = cli._settings(parser.parse_args(["P", "--model", "resnet", "--set", f"weights={given}"]))
-    assert training_settings.weights == expected.format(here=Path.cwd())
+    assert training_settings.weights == expected.format(here=f"{Path.cwd()}{os.sep}")

@@ -77,3 +77,4 @@ def test_images_of_the_line_are_seen_and_taken(opened, inbox, qtbot):
     assert annotation.load_mask(session.project, suggested) is None
     assert len(load_stored(session.project, suggested)[1]) == 1
     dialog.reject()
+    qtbot.waitUntil(lambda: session.key == suggested)  # the first one taken, to be corrected

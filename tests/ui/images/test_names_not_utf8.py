@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import sys
 
 import numpy as np
@@ -13,7 +12,7 @@ from workbench.core.project.project import Project
 from workbench.inference.io.image_io import write_png
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="other systems refuse such names")
-KEY, TWIN = os.fsdecode(b"caf\xe9.png"), "caf.png"  # Qt drops what it cannot represent
+KEY, TWIN = "caf\udce9.png", "caf.png"  # Qt drops what it cannot represent
 
 
 @pytest.fixture

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 import threading
+from pathlib import Path
 
 import pytest
 from PySide6.QtCore import QObject, Signal, qCritical, qWarning
@@ -99,9 +100,9 @@ def test_warnings_of_qt_are_logged_and_its_errors_are_shown(application, qtbot, 
 
 def test_the_log_folder_is_shown_from_the_help_menu(application, monkeypatch):
     shown = []
-    monkeypatch.setattr(QDesktopServices, "openUrl", lambda url: shown.append(url.toLocalFile()))
+    monkeypatch.setattr(QDesktopServices, "openUrl", lambda url: shown.append(Path(url.toLocalFile())))
     application.window.table["show_log"].trigger()
-    assert shown == [str(log_folder())] and log_folder().is_dir()
+    assert shown == [log_folder()] and log_folder().is_dir()
 
 
 def test_previous_exception_hooks_are_restored(qapp, tmp_path):

@@ -10,9 +10,11 @@ from PySide6.QtWidgets import QPushButton
 from tests.session.mask_run import make_mask_project
 from tests.ui.training.run_events import live
 from workbench.core.project.project import Project, read_project_file
+from workbench.core.project.storage import write_json
 from workbench.core.runs.events import Evaluated, Finished, Started, encode
 from workbench.core.runs.run import Run
 from workbench.session.training.trainer_thread import ExportJob
+from workbench.ui.evaluation.comparison_dialog import ComparisonDialog
 from workbench.ui.project.leave_guard import LeaveScope
 from workbench.ui.training.train_controls import ContinuousSwitch
 from workbench.ui.widgets.dialogs import Question
@@ -131,6 +133,40 @@ def test_worse_model_is_offered_while_the_choice_is_automatic(window, applicatio
     assert application.services.run_list.in_use.name == runs[0].name
     finish_training(application, runs[0], qtbot)  # in use already
     assert window.model_offer.offered is None or window.model_offer.offered.name != runs[0].name
+
+
+@pytest.mark.parametrize("chosen", [False, True])
+def test_new_model_is_compared_with_the_last_export_and_exported_from_there(
+    application, runs, qtbot, monkeypatch, chosen
+):
+    first, second = runs
+    store_metrics(second, METRICS | {"any_defect": {"dice": 0.7}, "dice_any": 0.7}, 0.7)
+    export = first.project_root / "exports" / first.name
+    write_json(export / "model.json", {"run": first.name})
+    (export / "SHA256SUMS").touch()
+    started = []
+    monkeypatch.setattr(ExportJob, "start", lambda self, run, **how: started.append(run.name))
+    window = open_window(application, runs, qtbot)
+    if chosen:
+        application.services.run_list.choose(first)
+    finish_training(application, second, qtbot)
+    assert window.model_offer.offered.name == second.name
+    qtbot.waitUntil(lambda: any("the last export: Difference" in text for text in window.messages.texts))
+    [message] = [message for message in window.messages.shown if message.topic == "model"]
+    assert ("is ready and in use" in message.text) != chosen
+    buttons = {button.text(): button for button in message.findChildren(QPushButton)}
+    assert list(buttons) == ["Compare…"] + ["Use UNet 11-21 09:00"] * chosen
+    buttons["Compare…"].click()
+    dialog = window.findChild(ComparisonDialog)
+    qtbot.waitUntil(dialog.export_button.isEnabled)
+    assert (dialog.first.currentData(), dialog.second.currentData()) == (first.name, second.name)
+    assert "(last export)" in dialog.first.currentText()
+    dialog.export_button.click()
+    assert started == [second.name]
+    shutil.copytree(export, export.with_name(second.name))
+    with qtbot.waitSignal(application.services.run_list.listed):
+        application.services.run_list.refresh()
+    assert not [message for message in window.messages.shown if message.topic == "model"]
 
 
 @pytest.mark.parametrize(

@@ -141,7 +141,7 @@ def test_nested_reasons_are_translated(chinese):
     expected = "训练进程失败：进程内存不足。", "详情见 /l。"
     fields = {"what": "training", "why": "the process ran out of memory", "log": "/l"}
     assert formatting.failure_text(Failed(why="x", problem="WorkerFailed", fields=fields)) == expected
-    failed = decode(encode(child_process.failed_event("training", Message("exit.out_of_memory"), Path("/l"))))
+    failed = decode(encode(child_process.failed_event("training", Message("exit.out_of_memory"), "/l")))
     assert formatting.failure_text(failed) == expected
     assert translate_message("A sentence of no catalog.") == "A sentence of no catalog."
 

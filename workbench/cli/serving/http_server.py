@@ -42,7 +42,7 @@ from workbench.cli.serving.http_app import create_application
 from workbench.cli.serving.responses import MAX_HEADER, WIDTH, Counters, Limits
 from workbench.cli.sinks.result_outputs import ServeOutputs, SinkPlan, known_maker, pass_on
 from workbench.core.runs.launch import SAFE_PATH, is_frozen
-from workbench.inference.batch.interrupts import INTERRUPTS, on_interrupts
+from workbench.inference.batch.interrupts import INTERRUPTS, interrupt_when_closed, on_interrupts
 from workbench.inference.cpu_environment import keep_freed_memory
 from workbench.inference.predictor import Predictor
 
@@ -443,6 +443,7 @@ def _work(plan: ServerPlan, bound: socket.socket, cells: Any, row: int, pipe: co
     for kind in INTERRUPTS:
         if kind != signal.SIGTERM:
             signal.signal(kind, signal.SIG_IGN)  # the keys reach all processes; the first one sends the order to stop
+    interrupt_when_closed()
     keep_freed_memory()
 
     def serve(app: Any) -> None:

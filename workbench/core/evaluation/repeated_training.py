@@ -40,7 +40,7 @@ def changed_data(record: dict[str, Any], run: Run, project: Project) -> list[Mes
     if not isinstance(sums, dict):
         return [*found, Message("reproduce.no_images")]
     dataset, labels = run.dataset(), run.settings().model != "good"
-    for key, present in image_sums(project, dataset.current).items():
+    for key, present in image_sums(project, [item.key for item in dataset.current]).items():
         if present is None or present != sums.get(key):
             found.append(Message("reproduce.changed" if present else "reproduce.missing", name=key))
     for item in dataset.current if labels else ():

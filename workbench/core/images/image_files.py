@@ -44,6 +44,7 @@ _CONVERTERS: tuple[tuple[str, str], ...] = (
     (".raw .bin .img", "ImageJ (File > Import > Raw)"),
 )
 _PROGRAMS: dict[str, str] = {suffix: program for suffixes, program in _CONVERTERS for suffix in suffixes.split()}
+CONVERTIBLE_SUFFIXES = frozenset(_PROGRAMS)  # of image files that are not read
 
 
 def count_unused(names: Iterable[str]) -> Counter[str]:

@@ -34,7 +34,6 @@ from workbench.core.project.formats.label_export import (
     listed_as,
     plain_name,
 )
-from workbench.core.project.formats.label_tables import ImageFolderWriter, VerdictTableWriter
 from workbench.core.project.formats.labelme import LabelmeWriter
 from workbench.core.project.formats.mask_values import write_list
 from workbench.core.project.formats.png_masks import (
@@ -45,6 +44,7 @@ from workbench.core.project.formats.png_masks import (
     PngWriter,
     VocWriter,
 )
+from workbench.core.project.formats.verdict_labels import ImageFolderWriter, VerdictTableWriter
 from workbench.core.project.formats.xml_formats import CvatWriter
 from workbench.core.project.formats.yolo import YoloBoxWriter, YoloWriter
 from workbench.core.project.project import Project

@@ -14,7 +14,6 @@ from workbench.core.images.image_files import count_unused, unused_texts
 from workbench.core.messages import Message
 from workbench.core.project.formats.base import (
     FAULTS,
-    TEXT_SUFFIXES,
     FileTree,
     ImportedEntry,
     ImportedLabel,
@@ -175,12 +174,12 @@ class UnreadLabels:
     An image with such a label is neither marked as done nor taken for one without defects. A label that another of the
     recognized formats can read is known, however: it only prevents that an image with defects counts as one without.
 
-    others: label file -> its label in another format.
+    others: image -> its label in another format.
     """
 
     def __init__(self, batch: ImportedLabels, others: Mapping[Path, ImportedEntry], *, all_formats: bool) -> None:
-        self._others = {image: others[file] for image, file in batch.unread.items() if file in others}
-        self._unknown = {image: file for image, file in batch.unread.items() if file not in others}
+        self._others = others
+        self._unknown = {image: file for image, file in batch.unread.items() if image not in others}
         # The format that the user chooses decides which files are the labels of an image with defects.
         self._all_formats = all_formats
         self._of_image: dict[Path, str] = {}
@@ -213,8 +212,9 @@ class UnreadLabels:
         if image in self._unknown and not (label.mask is None and labeled):
             return Message("import.unread_beside", file=self._unknown[image].name)
         good = label.mask is not None or (label.verdict is not None and is_good(label.verdict))
-        if image in self._others and good and not labeled and _has_defects(self._others[image], size):
-            return Message("import.other_format_defects", file=self._others[image].label.name)
+        other = None if image is None else self._others.get(image)
+        if other is not None and good and not labeled and _has_defects(other, size):
+            return Message("import.other_format_defects", file=other.label.name)
         if not self.is_finished(entry) or (entry.background and self._of_any):
             of_image = "" if image is None else self._of_image.get(image, "")
             return Message("import.maybe_others", why=of_image or entry.remark or self._of_any)
@@ -223,13 +223,14 @@ class UnreadLabels:
 
 def _has_defects(entry: ImportedEntry, size: tuple[int, int]) -> bool:
     """Return True if the label of another format has entries that are defects, or cannot be read."""
-    if entry.refused or entry.label.suffix.lower() in TEXT_SUFFIXES:
-        return bool(entry.refused) or entry.count > 0
+    if entry.refused:
+        return True
     try:
         label = entry.read(*size)
     except FAULTS:
         return True
-    return label.mask is not None and bool(label.mask.any())
+    drawn = label.boxes or label.refused or (label.mask is not None and label.mask.any())
+    return bool(drawn) or (label.verdict is not None and not is_good(label.verdict))
 
 
 class ImportAccount:
@@ -300,14 +301,17 @@ class ImportAccount:
         ledger, tree = self._report.ledger, self._tree
         masks, images = set(self._batch.mask_files), set(map(tree.path, tree.images))
         other_formats = 0
+        several = Counter(self._batch.unread.values())
         for image, path in self._batch.unread.items():
-            known, labeled = path in self._others, self._labeled.get(image, False)
-            self._files[path] = "kept" if known and labeled else "refused" if known else "not_understood"
+            known, labeled = image in self._others, self._labeled.get(image, False)
             other_formats += known and labeled
-            if not known:
-                self._report.skipped.append((str(path), Message("import.unread_file", format=self._report.format)))
-            elif not labeled:
-                self._report.skipped.append((str(path), Message("import.other_format")))
+            if known and labeled:
+                self._files.setdefault(path, "kept")
+                continue
+            self._files[path] = "refused" if known else "not_understood"
+            why = Message("import.other_format") if known else Message("import.unread_file", format=self._report.format)
+            place = Message("import.place", file=str(path), entry=tree.shown(image)) if several[path] > 1 else str(path)
+            self._report.skipped.append((place, why))
         self._report.notes += unused_texts(count_unused([name for name in tree.files if tree.path(name) not in masks]))
         if other_formats:
             self._report.notes.append(Message("import.other_formats", n=other_formats, format=self._report.format))

@@ -36,12 +36,14 @@ from workbench.core.project.formats.base import (
     ImportedEntry,
     ImportedLabel,
     UnreadableLabel,
+    distinctive_folders,
     normalized_name,
     reason,
     suffix_of,
     without_suffix,
 )
 from workbench.core.project.formats.text_files import decode_text
+from workbench.core.project.formats.verdict_labels import numbered
 from workbench.core.project.formats.yolo import dataset_tree
 from workbench.core.project.project import BACKGROUND, DONT_CARE, ClassInfo, Project, matching_class
 from workbench.core.project.sources import NewKeys, Source, own_key
@@ -49,6 +51,7 @@ from workbench.core.project.storage import holding_part, same_content
 from workbench.inference.io.file_access import make_folder, open_file
 from workbench.inference.io.image_io import ReadError, decode_image
 from workbench.inference.io.opencv import cv2
+from workbench.inference.text_safety import natural_key
 
 LARGEST_ARCHIVE = 64 << 30  # bytes of an unpacked archive
 DEEPEST_ARCHIVE = 100  # folders in one another
@@ -144,6 +147,8 @@ class LabelFiles:
         kinds = ", ".join(f"{count} {suffix}" for suffix, count in counts.most_common(5))
         unused = unused_texts(count_unused(self.tree.files))
         why = unused[0] if unused else Message("import.contents", names=kinds) if kinds else Message("import.no_files")
+        folders = sorted(set(distinctive_folders(self.tree.images).values()), key=natural_key)
+        why = Message("import.numbered_folders", names=", ".join(folders[:5])) if numbered(folders) else why
         return problems.NothingToImport(path=str(self.path), why=why)
 
 

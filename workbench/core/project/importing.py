@@ -22,7 +22,14 @@ from workbench.core.images.image_files import image_size, read_displayed, thumbn
 from workbench.core.messages import Message, join
 from workbench.core.project import annotation
 from workbench.core.project.file_transaction import dropped_text, recover
-from workbench.core.project.formats.base import FAULTS, ImportedEntry, ImportedLabel, UnreadableLabel, reason
+from workbench.core.project.formats.base import (
+    FAULTS,
+    ImportedEntry,
+    ImportedLabel,
+    ImportOptions,
+    UnreadableLabel,
+    reason,
+)
 from workbench.core.project.import_account import ImportAccount, ImportReport, ImportRequest, UnreadLabels
 from workbench.core.project.import_images import (
     ImageCopies,
@@ -150,13 +157,14 @@ class LabelReading:
         return report
 
     def _labels_of_other_formats(self) -> dict[Path, ImportedEntry]:
-        """Return the labels of other recognized formats in the files that the reader of this format leaves unread."""
-        unread = set(self.batch.unread.values())
+        """Return the labels of other recognized formats in files that are not read, by image; they become `unread`."""
+        read, unread = self.batch.read_files(), self.batch.unread
         found: dict[Path, ImportedEntry] = {}
-        for other, _ in self.files.found if unread else ():
+        for other, _ in self.files.found:
             if other.own_files and other is not self.format:
-                labels = other.find(self.tree, replace(self.request, background=False), {})
-                found |= {entry.label: entry for entry in labels.entries if entry.label in unread}
+                for entry in other.reader(self.tree, ImportOptions(), {}).entries:
+                    if entry.image is not None and unread.get(entry.image, entry.label) == entry.label not in read:
+                        unread[entry.image], found[entry.image] = entry.label, entry
         return found
 
     def _entries_by_image(self) -> list[tuple[ImportImage, list[ImportedEntry]]]:

@@ -70,6 +70,7 @@ class Dataset(MessageModel):
     skipped: list[SkippedImage] = []
     gap: list[str] = []  # keys of labeled images that adjoin validation/test images in their series, and are not used
     inspection_areas: list[InspectionArea] = []
+    split_seed: int = 0  # of the project, with which it was divided
     held_out_note: Text = ""  # empty if enough images are held out
 
     @property
@@ -150,6 +151,7 @@ def collect(
         raise problems.NoImages()
     areas = project.file.inspection_areas
     dataset = Dataset(model=model, classes=project.classes if model == "unet" else [], inspection_areas=areas)
+    dataset.split_seed = project.file.split_seed
     notes = add_items(dataset, project, keys, labels.by_model[model] if labels else {})
     if model == "resnet":
         found = Counter(item.verdict for item in dataset.items)

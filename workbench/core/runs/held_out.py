@@ -13,6 +13,7 @@ from workbench.core.project import annotation
 from workbench.core.project.annotation import Split
 from workbench.core.project.grouping import split_number
 from workbench.core.project.project import Project
+from workbench.core.runs.release import exported_splits
 from workbench.core.stored_model import StoredModel
 from workbench.inference.text_safety import natural_key
 
@@ -73,6 +74,9 @@ def split_by_part(
     A painted class on fewer than three parts stays in training if others can be held out: half of its images or more
     would be lost for a metric of a single part. For the same reason a group with more than twice the images to hold out
     stays in training if there is a smaller one.
+
+    What the run of the newest export held out stays held out, so that a new run can be compared with the model on the
+    line.
     """
     groups: dict[str, list[Item]] = {}
     for item in items:
@@ -89,13 +93,14 @@ def split_by_part(
             assigned[split].update(strata[item.key])
 
     of_stratum: dict[object, list[list[Item]]] = {}
+    exported = exported_splits(project)
     for members in groups.values():
         pins: list[Split] = [pin for item in members if (pin := notes[item.key].pin)]
         if pins:  # images of a group that the user has assigned to different splits each keep their own
             for item in members:
                 assign([item], notes[item.key].pin or pins[0])
-        elif any(item.key in trained_keys for item in members):
-            assign(members, "train")
+        elif (fixed := _fixed_split(members, trained_keys, exported)) and target_shares[fixed]:
+            assign(members, fixed)
         else:
             rarest = min((s for item in members for s in strata[item.key]), key=lambda s: (totals[s], str(s)))
             of_stratum.setdefault(rarest, []).append(members)
@@ -126,6 +131,17 @@ def split_by_part(
     kept = trained_keys | {item.key for item in items if notes[item.key].pin}
     _fill_small_splits(items, {split: target_shares[split] for split in requested}, kept)
     _ensure_labeled_images(items, trained_keys, [split for split in SPLITS if target_shares[split]])
+
+
+def _fixed_split(members: list[Item], trained_keys: set[str], exported: dict[str, str]) -> Split | None:
+    """Return the split of a group of which the initial network was trained, or which was held out as a whole before.
+
+    exported: splits of the images then.
+    """
+    if any(item.key in trained_keys for item in members):
+        return "train"
+    before = {exported[item.key] for item in members if item.key in exported}
+    return next((split for split in SPLITS[1:] if before == {split}), None)
 
 
 def _in_series_order(project: Project, groups: list[list[Item]]) -> list[list[Item]]:

@@ -6,7 +6,7 @@ SHA256SUMS. So the newest SHA256SUMS covers all of them.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +15,6 @@ from workbench.core.json_files import load_object
 from workbench.core.messages import Message
 from workbench.core.problems import Problem, ReleaseBroken
 from workbench.core.project.project import Project
-from workbench.core.runs.held_out import Item
 from workbench.inference.batch.export_package import SUMS_FILE, file_sum
 from workbench.inference.io.file_access import read_regular
 from workbench.inference.model_settings import MODEL_FILE, ModelSettings, settings_hash
@@ -40,14 +39,25 @@ def exported_run(project_root: Path) -> str | None:
         return None
 
 
-def image_sums(project: Project, items: Sequence[Item]) -> dict[str, str | None]:
+def exported_splits(project: Project) -> dict[str, str]:
+    """Return the split of each image of the run of the newest export, by key; empty if the seed was another one."""
+    try:
+        path = project.root / "runs" / (exported_run(project.root) or "") / "dataset.json"
+        content = load_object(path, ReleaseBroken)
+        same = content.get("split_seed", 0) == project.file.split_seed
+        return {item["key"]: item["split"] for item in content["items"]} if same else {}
+    except (Problem, OSError, KeyError, TypeError):
+        return {}
+
+
+def image_sums(project: Project, keys: Iterable[str]) -> dict[str, str | None]:
     """Return the SHA-256 of the file of each image, None for one that cannot be read."""
     found: dict[str, str | None] = {}
-    for item in items:
+    for key in keys:
         try:
-            found[item.key] = file_sum(project.image_path(item.key))
+            found[key] = file_sum(project.image_path(key))
         except (Problem, OSError):
-            found[item.key] = None
+            found[key] = None
     return found
 
 

@@ -55,7 +55,7 @@ class EventSummary:
 
     score: best metric, None if there is none. ended: "done" | "stopped" | "failed"; "" while the run is active or after
     a crash. metrics: of the best evaluation on the validation images. tested: of the one on the test images. seconds,
-    progress: of the training, None if unknown. expectation: `forecast` and `lighting` of the result, empty without them.
+    progress: of the training, None if unknown. expectation: `forecast` and `lighting` of the result, or empty.
     """
 
     score: float | None = None

@@ -6,6 +6,9 @@ The first Ctrl-C stops after the current image, the second one during it.
 
 from __future__ import annotations
 
+import _thread
+import ctypes
+import functools
 import os
 import signal
 import sys
@@ -41,6 +44,29 @@ class GracefulInterrupt:
 # Ctrl+C, and on Windows Ctrl+Break, with which service managers stop a program.
 INTERRUPTS = tuple(getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGBREAK") if hasattr(signal, name))
 
+_CLOSED = (2, 5, 6)  # Windows: the console was closed, the user logs off, the system shuts down
+
+
+@functools.cache
+def interrupt_when_closed() -> object:
+    """Let closing the console, logging off and shutting down act as Ctrl+C, from now on. Of Windows only.
+
+    Windows ends the process when its handler returns, and otherwise after five seconds: the handler never does, so that
+    the program can end by itself. Where SIGINT is ignored, it only waits.
+    """
+    if sys.platform != "win32":
+        return None
+
+    def handle(event: int) -> bool:
+        if event in _CLOSED:
+            _thread.interrupt_main()
+            threading.Event().wait()
+        return False
+
+    handler = ctypes.WINFUNCTYPE(ctypes.c_int, ctypes.c_uint)(handle)
+    ctypes.WinDLL("kernel32").SetConsoleCtrlHandler(handler, True)
+    return handler  # kept by the cache as long as Windows may call it
+
 
 @contextmanager
 def on_interrupts(
@@ -58,6 +84,7 @@ def on_interrupts(
 
     if threading.current_thread() is threading.main_thread():
         previous = {kind: signal.signal(kind, handle) for kind in signals}
+        interrupt_when_closed()
     try:
         yield restore
     finally:

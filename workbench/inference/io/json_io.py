@@ -41,9 +41,12 @@ def read_file(path: Path | str, *, limit: int = LIMIT) -> bytes:
     """Return the bytes of a regular file of at most `limit` bytes. Raises FileNotFoundError, JsonError."""
     try:
         with BufferedReader(open_regular(path)) as file:
-            if os.fstat(file.fileno()).st_size > limit:
+            size = os.fstat(file.fileno()).st_size
+            if size > limit:
                 raise JsonError(f"it is larger than {limit >> 20} MB")
-            data = file.read(limit + 1)
+            data = file.read(size + 1)  # `read` reserves what it is asked for
+            if len(data) > size:  # the file has grown
+                data += file.read(limit + 1 - len(data))
     except FileNotFoundError:
         raise
     except (OSError, UnicodeEncodeError) as error:

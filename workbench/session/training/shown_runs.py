@@ -137,6 +137,12 @@ class RunList(QObject):
         """Return the exports of a run, the newest first."""
         return [path for path in self.exports if path.name.startswith(run.name)]
 
+    @property
+    def exported(self) -> RunLine | None:
+        """Run of the newest export, the model on the line; None without an export, or if its run cannot be used."""
+        newest = self.exports[:1]
+        return next((line for line in self.usable() if newest and newest[0] in self.exports_of(line.run)), None)
+
     def refresh(self, *_: object) -> None:
         """List the runs again; `listed` follows. A result that is still outstanding is dropped."""
         project = self._session.project

@@ -329,7 +329,7 @@ class _Builder:
                 load_settings(self.folder / MODEL_FILE),
                 parity=summaries,
                 figures=measured_card.figures,
-                images=image_sums(self.project, self.dataset.current),
+                images=image_sums(self.project, [item.key for item in self.dataset.current]),
                 environment=environment(),
             )
             write_json(self.folder / RELEASE_FILE, record)

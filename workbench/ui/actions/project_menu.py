@@ -16,7 +16,6 @@ from workbench.ui.actions.command_table import (
     SEPARATOR,
     WRITABLE,
     Command,
-    CommandContext,
     Entry,
     MenuTable,
     RecentProjectsPlace,
@@ -133,11 +132,6 @@ class HelpMenu(MenuTable):
         ]
 
 
-def _moves(context: CommandContext) -> bool:
-    area = context.session.areas.of(context.session.key)
-    return area is not None and area.reference is not None
-
-
 def show_log_folder(project: ProjectCommands) -> None:
     """Show the folder of the log files. It is created if nothing was logged yet."""
     folder = log_folder()
@@ -221,12 +215,11 @@ class ProjectMenu(MenuTable):
             ),
             Command(
                 "moving_area",
-                self.tr("Inspection area moves with the part"),
-                lambda c: c.session.areas.follow(c.session.key, not _moves(c)),
+                self.tr("Inspection area moves with the part…"),
+                lambda c: c.sources.show_moving_area(),
                 needs=WRITABLE
                 + IMAGE
                 + require(lambda c: c.session.areas.of(c.session.key), self.tr("This image has no inspection area")),
-                checked=_moves,
                 tip=self.tr(
                     "Find the part of this image in each image, shifted and rotated, and move the area with it"
                 ),

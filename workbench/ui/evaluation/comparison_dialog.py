@@ -33,6 +33,7 @@ from workbench.core.messages import Message
 from workbench.core.problems import Problem
 from workbench.core.runs.release import exported_run
 from workbench.core.runs.run import Run
+from workbench.core.runs.run_series import RunDifference
 from workbench.core.text_patterns import fill
 from workbench.session.project_jobs import ComparedEvaluations
 from workbench.session.tasks import TaskRunner, ignore_failure
@@ -122,6 +123,13 @@ class PairView(QScrollArea):
         grid.setColumnStretch(2, 1)
         grid.setRowStretch(3 * len(compared.images), 1)
         self.setWidget(body)
+
+
+def _of_second(difference: RunDifference) -> RunDifference:
+    """Return a difference of the data as that of the second run to the first one; others have no direction."""
+    fields = difference.fields
+    turned = {"more": fields["fewer"], "fewer": fields["more"]} if difference.kind == "train" else {}
+    return RunDifference(difference.kind, {**fields, **turned})
 
 
 def _image_label(image: DocumentImage) -> QLabel:
@@ -278,7 +286,7 @@ class ComparisonDialog(QDialog):
             parts=formatting.number(comparison.parts),
         )
         runs = [difference for difference in compared.runs.differences if difference.kind in ("train", "recipe")]
-        about = comparison_text(type(compared.runs)(True, True, tuple(runs)))
+        about = comparison_text(type(compared.runs)(True, True, tuple(map(_of_second, runs))))
         left_out = translate_message(Message("compare.left_out", n=comparison.left_out)) if comparison.left_out else ""
         few = Message("compare.few_parts", m=comparison.parts) if comparison.parts < MIN_PARTS else ""
         self.status.setText(formatting.sentences(measured, translate_message(few), left_out, about))
@@ -310,6 +318,7 @@ class ComparisonDialog(QDialog):
     def _export(self) -> None:
         if self._compared is not None:
             self.export_requested.emit(self._compared.second.run)
+            self.close()  # the window shows the question, the progress and the result
 
     def _save(self) -> None:
         if self._compared is not None:

@@ -40,10 +40,12 @@ class InboxDialog(QDialog):
         self._images: list[LineImage] = []
         self._known: set[str] = set()
         self._last: list[str] = []  # sentences on the last images taken
+        self._first = ""  # key of the first image taken, which is opened when the dialog is closed
         self.setWindowTitle(self.tr("Inbox"))
         resize_for_text(self, 980, 560)
         stored = Path(preferences.inbox) if preferences.inbox else None
-        self.folder = PathField(self.tr("Folder of --inbox"), "folder", stored)
+        title = self.tr("Folder of --inbox")
+        self.folder = PathField(title, "folder", stored, placeholder=title)
         self.folder.line.textChanged.connect(self.load)
         self.table = QTableWidget(0, 4)
         titles = (self.tr("Time"), self.tr("Name"), self.tr("Verdict"), self.tr("Kept because"))
@@ -80,6 +82,8 @@ class InboxDialog(QDialog):
     def done(self, result: int) -> None:
         self._tasks.stop()
         super().done(result)
+        if self._first and self._session.project is not None:
+            self._session.open_image(self._first)
 
     # --- list -------------------------------------------------------------------------------------
 
@@ -117,7 +121,8 @@ class InboxDialog(QDialog):
         new = sum(image.mark not in self._known for image in self._images)
         lines = [fill(self.tr("{n} {n:image|images}, {new} not in the project"), n=len(self._images), new=number(new))]
         lines += [*self._last, *(f"{name}: {translate_message(why)}" for name, why in broken[:3])]
-        self.status.setText("\n".join(lines) if self._images or broken else self.tr("No image is kept in this folder."))
+        nothing = self.tr("No image is kept in this folder.") if self.folder.path else ""
+        self.status.setText("\n".join(lines) if self._images or broken else nothing)
         if new and not self.table.selectedItems():
             self.table.selectRow(next(n for n, image in enumerate(self._images) if image.mark not in self._known))
         self._selected()
@@ -172,6 +177,7 @@ class InboxDialog(QDialog):
         text = self.tr("{n} {n:image is|images are} taken, below inbox/ in the image list")
         self._last = [fill(text, n=len(taken.keys))] if taken.keys else []
         self._last += [f"{name}: {translate_message(why)}" for name, why in taken.skipped[:3]]
+        self._first = self._first or next(iter(taken.keys), "")
         self._session.reload()
         self.load()
 

@@ -62,6 +62,12 @@ class SourceCommands(QObject):
 
         InboxDialog(self._session, self._preferences, self._window).open()
 
+    def show_moving_area(self) -> None:
+        """Show whether the inspection area of the open image moves with the part, and its limits."""
+        from workbench.ui.images.moving_area_dialog import MovingAreaDialog
+
+        MovingAreaDialog(self._session, self._window).open()
+
     def add(self) -> None:
         """Let the user choose a folder whose images are used where they are."""
         folder = QFileDialog.getExistingDirectory(self._parent(), self.tr("Add image folder"))

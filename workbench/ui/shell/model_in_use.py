@@ -7,13 +7,14 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING
 
-from PySide6.QtCore import QObject, Qt
+from PySide6.QtCore import QObject, Qt, Signal
 from PySide6.QtGui import QAction, QActionGroup
 from PySide6.QtWidgets import QMenu, QPushButton, QWidget
 
 from workbench.core.problems import Problem
 from workbench.core.runs.export_options import ExportOptions
 from workbench.core.runs.run import Run
+from workbench.core.runs.run_history import RunLine
 from workbench.session.project_jobs import AdoptionJob, EvaluationComparisonJob
 from workbench.session.session import Session
 from workbench.session.training.shown_runs import RunList
@@ -106,10 +107,14 @@ class ModelChip(QPushButton):
 
 
 class ModelOffer(QObject):
-    """Message about a run that has just ended, or a model just added, which is not in use, with a button that uses it.
+    """Message about a run that has just ended, or a model just added, which is not in use or not yet exported.
 
-    The difference of both models is that of the paired comparison by part on common images.
+    Its buttons show the comparison with the run of the last export, the model on the line, or else with the model in
+    use, from which the new run can be exported, and use the new run. The stated difference is that of the paired
+    comparison by part on common images. `comparison_requested` carries both runs, the new one last.
     """
+
+    comparison_requested = Signal(object, object)
 
     def __init__(
         self,
@@ -124,6 +129,8 @@ class ModelOffer(QObject):
         self._live: Run | None = None  # run in training
         self._ended: Run | None = None  # training has ended, and the runs are being listed
         self.offered: Run | None = None
+        self._reference: RunLine | None = None  # with which it can be compared
+        self._text, self._advice = "", ""
         self.job = EvaluationComparisonJob()
         self.job.compared.connect(self._compared)
         self.job.failed.connect(self._not_compared)
@@ -153,44 +160,62 @@ class ModelOffer(QObject):
         self.offered = None
 
     def _listed(self) -> None:
-        """Offer the run that has just ended, unless it is in use."""
+        """Offer the run that has just ended, unless it is in use and no export is older than it."""
         if self._run_list.refreshing:
             return
         ended, self._ended = self._ended, None
-        used, project = self._run_list.line_of(self._run_list.in_use), self._session.project
-        line = self._run_list.line_of(ended)
-        if line is None or used is None or project is None or not line.usable or line.run.root == used.run.root:
+        exported, project = self._run_list.exported, self._session.project
+        if exported is not None and self.offered is not None and exported.run.root == self.offered.root:
+            self._withdraw()
+        used, line = self._run_list.line_of(self._run_list.in_use), self._run_list.line_of(ended)
+        if line is None or used is None or project is None or not line.usable:
             return
-        self.offered = line.run
-        if self._run_list.chosen is None:
-            self._show(*other_run_used_text(used, line))
-        elif used.model != line.model:
-            self._show(self._ready(), self.tr("It is another kind of model, so both cannot be compared."))
+        is_used = line.run.root == used.run.root
+        if exported is not None and (exported.model != line.model or exported.run.root == line.run.root):
+            exported = None
+        if is_used and exported is None:
+            return
+        self.offered, self._reference = line.run, exported or used
+        names = {"new": formatting.short_run_name(line.run), "used": formatting.short_run_name(used.run)}
+        self._advice = ""
+        if is_used:
+            self._text = self.tr("{new} is ready and in use.").format(**names)
+        elif self._run_list.chosen is not None:
+            self._text = self.tr("{new} is ready. {used} stays in use, as you chose it.").format(**names)
         else:
-            self._show(self._ready(), self.tr("Comparing both on the same images…"))
-            self.job.start(project, used.run, line.run)
+            self._text, self._advice = other_run_used_text(used, line)
+        if self._reference.model != line.model:
+            self._reference = None
+            self._show(self.tr("It is another kind of model, so both cannot be compared."))
+        elif self._advice and exported is None:
+            self._show()
+        else:
+            self._show(self.tr("Comparing both on the same images…"))
+            self.job.start(project, self._reference.run, line.run)
+            if exported is not None:
+                older = self.tr("Compared with {run}, the last export:")
+                self._advice += " " + older.format(run=formatting.short_run_name(exported.run))
 
-    def _ready(self) -> str:
-        offered, used = self.offered, self._run_list.in_use
-        assert offered is not None and used is not None
-        text = self.tr("{new} is ready. {used} stays in use, as you chose it.")
-        return text.format(new=formatting.short_run_name(offered), used=formatting.short_run_name(used))
-
-    def _show(self, text: str, advice: str) -> None:
-        run = self.offered
-        assert run is not None
-        button = self.tr("Use {new}").format(new=formatting.short_run_name(run)) if self._session.writable else ""
-        use = partial(self._run_list.choose, run)
-        self._messages.show_message("info", text, advice, button=button, callback=use, topic=_TOPIC, lasting=True)
+    def _show(self, advice: str = "") -> None:
+        offered, reference, buttons = self.offered, self._reference, []
+        assert offered is not None
+        if reference is not None:
+            request = partial(self.comparison_requested.emit, reference.run, offered)
+            buttons.append((self.tr("Compare…"), request))
+        used = self._run_list.in_use
+        if self._session.writable and (used is None or used.root != offered.root):
+            use = self.tr("Use {new}").format(new=formatting.short_run_name(offered))
+            buttons.append((use, partial(self._run_list.choose, offered)))
+        advice = f"{self._advice} {advice}".strip()
+        self._messages.show_message("info", self._text, advice, buttons=buttons, topic=_TOPIC, lasting=True)
 
     def _compared(self, compared: ComparedEvaluations | None) -> None:
-        if compared is None or self.offered is None:
-            return
-        self._show(self._ready(), paired_difference_text(compared.comparison))
+        if compared is not None and self.offered is not None:
+            self._show(paired_difference_text(compared.comparison))
 
     def _not_compared(self, problem: Problem) -> None:
         if self.offered is not None:
-            self._show(self._ready(), formatting.sentences(*formatting.problem_text(problem)))
+            self._show(formatting.sentences(*formatting.problem_text(problem)))
 
 
 class ExportQuestion(QObject):

@@ -377,6 +377,7 @@ class Window(QMainWindow):
         self.overlay.text_changed.connect(self.header.show_model_text)
         self.evaluation_navigation.switched.connect(self.workspace.show_center_only)
         self.evaluation.reports.export_requested.connect(self.export_question.export)
+        self.model_offer.comparison_requested.connect(self.evaluation.reports.compare)
         self.evaluation.part_rule_requested.connect(self.table["part_rule"].trigger)
         self.images.thumbnails_toggled.connect(self.workspace.show_thumbnails)
         separation = self.images.thumbnail_view.separation

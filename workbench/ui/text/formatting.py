@@ -20,7 +20,7 @@ from PySide6.QtCore import QT_TRANSLATE_NOOP, QCoreApplication, QLibraryInfo, QL
 from workbench.core import messages, problems, resources
 from workbench.core.resources import LANGUAGES, SOURCE_LANGUAGE, matching_language
 from workbench.core.runs.child_process import failed_problem
-from workbench.core.runs.events import Failed, Finished, Profiled, Started, Step, Trouble
+from workbench.core.runs.events import Failed, Finished, Profiled, Started, Trouble
 from workbench.core.runs.run import Run, RunName
 from workbench.core.text_patterns import fill
 from workbench.session.image_list import Added
@@ -297,21 +297,6 @@ def profile_text(event: Profiled) -> str:
     )
     times = times.format(operators=number(event.operator_ms, 1), kernels=number(event.device_ms, 1))
     return sentences(text, times)
-
-
-def step_text(event: Step, device: str) -> str:
-    """Return the speed of a run, and the share of time spent waiting for images, as one line."""
-    speed = fill(
-        QCoreApplication.translate("words", "{n} {n:image|images} per second."),
-        n=number(event.images_per_second, 0 if event.images_per_second >= 10 else 1),
-    )
-    if event.data_wait >= 0.2:
-        if device.startswith("gpu"):
-            wait = QCoreApplication.translate("words", "The GPU waits for images {share} of the time.")
-        else:
-            wait = QCoreApplication.translate("words", "Training waits for images {share} of the time.")
-        return f"{speed} {wait.format(share=percent(event.data_wait))}"
-    return speed
 
 
 def trouble_text(event: Trouble) -> str:

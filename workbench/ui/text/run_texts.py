@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from PySide6.QtCore import QT_TRANSLATE_NOOP, QCoreApplication
 
+from workbench.core.messages import Message
 from workbench.core.runs.events import Progress
 from workbench.core.runs.run import Run
 from workbench.core.runs.run_history import HealthFinding, RunLine
@@ -216,6 +217,8 @@ def _better_results(used: RunLine, ended: RunLine) -> str:
 def paired_difference_text(comparison: EvaluationComparison) -> str:
     """Return the differences of a second run to the first one on the images of both, with their intervals."""
     from workbench.core.documents.comparison_report import metric_cells
+    from workbench.core.evaluation import figure_texts
+    from workbench.core.evaluation.intervals import MIN_PARTS
 
     measured = fill(
         QCoreApplication.translate("findings", "Difference on {n} {n:image|images} of {parts} {parts:part|parts}"),
@@ -223,10 +226,15 @@ def paired_difference_text(comparison: EvaluationComparison) -> str:
         parts=formatting.number(comparison.parts),
     )
     rows = [metric_cells(metric) for metric in comparison.metrics if not metric.figures[0].name]
-    differences = [f"{translate_message(cells[0])} {translate_message(cells[3])}" for cells in rows]
-    return QCoreApplication.translate("findings", "{what}: {values}").format(
-        what=measured, values="; ".join(differences)
-    )
+    differences = [
+        f"{translate_message(cells[0])} {translate_message(figure_texts.brief(cells[3]))}"
+        for cells in rows
+        if cells[3] != figure_texts.NOTHING
+    ]
+    few = Message("compare.few_parts", m=comparison.parts) if comparison.parts < MIN_PARTS else ""
+    values = QCoreApplication.translate("findings", "{what}: {values}.")
+    values = values.format(what=measured, values="; ".join(differences))
+    return formatting.sentences(values, translate_message(few))
 
 
 def in_use_texts(run: Run, metrics: dict[str, Any], *, chosen: bool) -> tuple[str, ...]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import io
 import json
+import re
 
 import numpy as np
 import pytest
@@ -143,7 +144,7 @@ def test_damaged_files_are_skipped_with_a_reason(project, tmp_path):
     write(folder / "gone.json", [], "gone.png")
     report = import_labels(project, folder)
     assert report.labeled == 1
-    assert sorted(path.rsplit("/", 1)[-1] for path, _ in report.skipped) == [
+    assert sorted(re.split(r"[/\\]", path)[-1] for path, _ in report.skipped) == [
         "b.json",
         "c.json: shape 1",
         "d.json: shape 1",

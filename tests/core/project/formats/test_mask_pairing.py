@@ -6,6 +6,7 @@ import json
 
 import numpy as np
 import pytest
+from PIL import Image
 
 from tests.core.project.formats.label_folders import SIZE, photo, save
 from workbench.core.project import annotation
@@ -335,3 +336,27 @@ def test_each_mask_is_named_by_the_list_of_its_own_folder(project, folder):
 def test_class_names_with_special_characters(file, text, names):
     found = parse_text(file, text)
     assert found is not None and found.names == names
+
+
+def test_the_suffix_of_the_original_may_be_a_word_of_both_names(project, folder):
+    stems = [f"part_jpg.rf.{letter * 8}" for letter in "abc"]
+    lefts = write(folder, [(f"train/{stem}.jpg", f"train/{stem}_mask.png") for stem in stems])
+    import_labels(project, folder)
+    assert_labels(project, lefts)
+
+
+def test_two_pages_of_different_masks_are_not_objects_and_classes(project, folder):
+    photo(folder / "images" / "a.png")
+    (folder / "masks").mkdir()
+    pages = [Image.fromarray(region(left)) for left in (2, 34)]
+    pages[0].save(folder / "masks" / "a.tif", save_all=True, append_images=pages[1:])
+    report = import_labels(project, folder)
+    assert report.labeled == 0 and [why.id for _, why in report.skipped] == ["import.pages"]
+
+
+def test_black_of_a_palette_is_the_background_whatever_its_number(project, folder):
+    photo(folder / "images" / "a.png")
+    numbers = (region(4) == 0).astype(np.uint8)
+    save(folder / "masks" / "a.png", numbers, palette=[255, 0, 0, 0, 0, 0])
+    import_labels(project, folder)
+    assert np.array_equal(annotation.load_mask(project, "images/a.png") > 0, region(4) > 0)

@@ -521,3 +521,75 @@ def test_images_whose_names_differ_in_case_get_their_own_labels(project, folder,
     report = import_labels(project, folder)
     assert sorted(project.images()) == ["A.png", "a.png"] and report.skipped == [] == report.image_notes
     assert painted(project, "a.png") == {(8, 8)} and painted(project, "A.png") == {(35, 24)}
+
+
+# --- files that may hold labels, beside those that are read -----------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "file", ["a.roi", "a.xcf", "a.geojson", "a-regions.json", "a.png___objects.json", "a.json.part", "export.json"]
+)
+def test_a_file_that_may_hold_labels_of_an_image_leaves_it_without_a_verdict(project, folder, file):
+    photo(folder / "OK" / "a.png")
+    photo(folder / "NG" / "b.png")
+    (folder / "OK" / file).write_text(
+        '{"items": [{"file": "D:\\\\\\\\in\\\\\\\\a.png", "rect": [4, 4, 8, 8]}]}', "utf-8"
+    )
+    report = import_labels(project, folder)
+    found = {key: annotation.load_note(project, key).verdict for key in project.images()}
+    assert found == {"OK/a.png": None, "NG/b.png": "NG"} and not report.ledger.complete
+    assert any(file in place for place, _ in report.skipped)
+
+
+@pytest.mark.parametrize("file", ["a.xmp", "a.md5", "a.cr2", "readme.txt", "notes.json"])
+def test_a_file_without_labels_changes_no_verdict(project, folder, file):
+    photo(folder / "OK" / "a.png")
+    photo(folder / "NG" / "b.png")
+    (folder / "OK" / file).write_text('{"camera": 1}', "utf-8")
+    assert import_labels(project, folder).ledger.complete
+    assert annotation.load_note(project, "OK/a.png").verdict == "OK"
+
+
+@pytest.mark.parametrize("background", [False, True])
+@pytest.mark.parametrize("other", ["coco", "table"])
+def test_an_image_with_labels_in_a_file_of_another_format_is_not_free_of_defects(project, folder, other, background):
+    for name in ("a", "b", "c"):
+        photo(folder / f"{name}.png")
+    for name in ("a", "c"):
+        labelme(folder / f"{name}.json", SQUARE, f"{name}.png")
+    if other == "coco":
+        (folder / "set.json").write_text(coco([{"id": 1, "file_name": "b.png"}], [shape(1)]), "utf-8")
+    else:
+        (folder / "set.csv").write_text("filename,xmin,ymin,xmax,ymax,class\nb.png,4,4,12,12,pit\n", "utf-8")
+    report = import_labels(project, folder, background=background)
+    assert (report.format, report.labeled, status(project, "b.png")) == ("labelme", 2, "new")
+    assert not report.ledger.complete and any("set." in place for place, _ in report.skipped)
+
+
+def test_a_canceled_annotation_alone_is_reported(project, folder):
+    def task(name, canceled):
+        region = {"type": "rectanglelabels", "from_name": "l", "to_name": "i", "id": "r"}
+        region["value"] = {"x": 10, "y": 10, "width": 20, "height": 20, "rectanglelabels": ["pit"]}
+        return {"data": {"image": f"{name}.png"}, "annotations": [{"was_cancelled": canceled, "result": [region]}]}
+
+    for name in "ab":
+        photo(folder / f"{name}.png")
+    (folder / "tasks.json").write_text(json.dumps([task("a", False), task("b", True)]), "utf-8")
+    report = import_labels(project, folder)
+    assert [why.id for _, why in report.skipped] == ["import.predictions_only"] and report.labeled == 1
+
+
+def test_panoptic_segments_of_a_whole_image_are_read_without_the_background(project, folder):
+    photo(folder / "a.png")
+    segments = np.full((HEIGHT, WIDTH, 3), (5, 0, 0), np.uint8)
+    segments[4:12, 4:12] = (7, 0, 0)
+    (folder / "panoptic").mkdir()
+    Image.fromarray(segments).save(folder / "panoptic" / "a.png")
+    categories = [{"id": 1, "name": "pit", "isthing": 1}, {"id": 2, "name": "background", "isthing": 0}]
+    parts = [{"id": 7, "category_id": 1}, {"id": 5, "category_id": 2}]
+    entry = {"image_id": 1, "file_name": "a.png", "segments_info": parts}
+    (folder / "panoptic.json").write_text(coco([{"id": 1, "file_name": "a.png"}], [entry], categories), "utf-8")
+    report = import_labels(project, folder)
+    mask = annotation.load_mask(project, "a.png")
+    assert report.ledger.complete and report.added_classes == ["pit"]
+    assert (mask > 0).sum() == 64 and status(project, "a.png") == "done"

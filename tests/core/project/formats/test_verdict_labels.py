@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections import Counter
 
 import numpy as np
@@ -100,3 +101,48 @@ def test_real_steel_strip_images(project, shared_data, tmp_path):
         "rolled-in_scale",
         "scratches",
     }
+
+
+@pytest.mark.parametrize(
+    "table",
+    [
+        "image,label\na.png,?\nb.png,N/A\n",
+        "image,label,label\na.png,OK,NG\nb.png,NG,OK\n",
+        "image,verdict_1,verdict_2\na.png,OK,NG\nb.png,NG,OK\n",
+        "image,shift,operator\na.png,early,Ann\nb.png,late,Ben\n",
+        "image,ok\na.png,1\nb.png,0\n",
+        "image,sharpness\na.png,120.5\nb.png,99.1\n",
+        "a.png,OK,early\nb.png,NG,late\n",
+        "pit,4,4,8,8,a.png,60,40\npit,4,4,8,8,b.png,60,40\n",
+        'a.png\t[{"label": "pit", "points": [[4, 4], [8, 8]]}]\nb.png\t[]\n',
+        'image,class,polygon\na.png,pit,"[[4, 4], [8, 4], [8, 8]]"\nb.png,pit,"[[4, 4], [8, 4], [8, 8]]"\n',
+        "image,x_center,y_center,width,height,class\na.png,6,6,4,4,pit\nb.png,6,6,4,4,pit\n",
+    ],
+)
+def test_a_table_without_a_clear_verdict_gives_none(project, tmp_path, table):
+    fill(tmp_path / "in", "a.png", "b.png")
+    (tmp_path / "in" / "r.csv").write_text(table, "utf-8")
+    with contextlib.suppress(problems.NothingToImport):
+        assert not import_labels(project, tmp_path / "in").ledger.complete
+    assert set(verdicts(project).values()) <= {None}
+
+
+@pytest.mark.parametrize(
+    "titles", ["left,top,right,bottom,type", "left,top,width,height,defect_class", "x,y,w,h,label_name"]
+)
+def test_columns_of_boxes_have_several_usual_titles(project, tmp_path, titles):
+    fill(tmp_path / "in", "a.png")
+    far = "9,8" if "right" in titles else "5,4"
+    (tmp_path / "in" / "r.csv").write_text(f"file,{titles}\na.png,4,4,{far},pit\n", "utf-8")
+    report = import_labels(project, tmp_path / "in")
+    assert report.boxes == 1 and [info.name for info in project.classes] == ["pit"]
+    assert (annotation.load_mask(project, "a.png") > 0).sum() == 20
+
+
+@pytest.mark.parametrize("names", [("cam 1", "cam 2"), ("2024-05-01", "2024-05-02"), ("7", "12")])
+def test_folders_that_differ_in_numbers_only_are_verdicts_by_request_only(project, tmp_path, names):
+    fill(tmp_path / "in", *(f"{name}/a.png" for name in names))
+    with pytest.raises(problems.NothingToImport, match="may not be verdicts"):
+        import_labels(project, tmp_path / "in")
+    import_labels(project, tmp_path / "in", format="folders")
+    assert sorted(verdicts(project).values()) == sorted(names)

@@ -5,12 +5,13 @@ Writers are listed in `core.project.exporting`.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import re
+from collections.abc import Callable, Collection
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path, PurePosixPath
 
-from workbench.core.images.image_files import image_size
+from workbench.core.images.image_files import CONVERTIBLE_SUFFIXES, image_size
 from workbench.core.messages import Message
 from workbench.core.plugins import plugins
 from workbench.core.problems import Problem
@@ -21,11 +22,12 @@ from workbench.core.project.formats import (
     label_tables,
     labelme,
     png_masks,
+    verdict_labels,
     xml_formats,
     yolo,
 )
 from workbench.core.project.formats.base import (
-    TEXT_SUFFIXES,
+    FAULTS,
     FileTree,
     ImportedEntry,
     ImportedLabel,
@@ -41,6 +43,7 @@ from workbench.core.project.formats.mask_files import ARRAY_SUFFIXES
 from workbench.core.project.formats.mask_pairing import pair
 from workbench.core.project.formats.original_names import ExportedFile, ExportRecord
 from workbench.core.project.formats.shape_labels import ShapeReader
+from workbench.core.project.formats.text_files import LARGEST_SET, read_text
 from workbench.inference.io.image_io import IMAGE_SUFFIXES
 
 
@@ -108,11 +111,11 @@ FORMATS: dict[str, Format] = {
         _of_shapes("labelstudio", label_studio.READER, "Label Studio"),
         _of_shapes("supervisely", json_formats.SUPERVISELY, "Supervisely"),
         _of_shapes("regions", label_tables.READER),
-        Format("verdicts", label_tables.table_score, label_tables.find_table, of_pixels=False),
+        Format("verdicts", verdict_labels.table_score, verdict_labels.find_table, of_pixels=False),
         Format(
             "folders",
-            label_tables.folder_score,
-            label_tables.find_folders,
+            verdict_labels.folder_score,
+            verdict_labels.find_folders,
             own_files=False,
             of_pixels=False,
             of_images=True,
@@ -154,21 +157,31 @@ def _read_exported(
     return label
 
 
+# Of files with the name of an image, those that hold no labels: images, data of cameras, checksums, documents.
+_OTHERS = (
+    ".xmp .thm .aae .md5 .sha1 .sha256 .log .tmp .bak .lnk .ini .url .htm .html .doc .docx .pdf .wld .jgw .pgw .tfw"
+)
+_NO_LABELS = {*IMAGE_SUFFIXES, *CONVERTIBLE_SUFFIXES, *_OTHERS.split()}
+_LAST_WORD = re.compile(r"(?:\.\w+|[\W_]+[^\W\d_]+)$")
+_STRUCTURED = (".json", ".xml", ".jsonl", ".ndjson", ".manifest")
+
+
 def _unread_labels(tree: FileTree, batch: ImportedLabels) -> dict[Path, Path]:
-    """Return image -> label file or mask of the files that have the name of an image and were not read."""
-    read = {entry.label for entry in batch.entries} | {refusal.file for refusal in batch.refused}
-    read.update(batch.mask_files)
-    finder = ImageFinder(tree)
+    """Return image -> label file or mask of the files that have, or contain, its name and were not read."""
+    read, finder = batch.read_files(), ImageFinder(tree)
     stems = {comparable(PurePosixPath(name).stem) for name in finder.names}
     # The array of a mask that was read is a copy of it.
     masks = {comparable(path.stem) for path in batch.mask_files}
     unread: dict[Path, Path] = {}
-    for name in tree.with_suffix(*TEXT_SUFFIXES, ".yaml", ".yml", *ARRAY_SUFFIXES):
-        stem = comparable(PurePosixPath(name).stem)
-        known = stem in stems or PurePosixPath(stem).stem in stems and suffix_of(stem) in IMAGE_SUFFIXES
-        copy = suffix_of(name) in ARRAY_SUFFIXES and stem in masks
-        if known and not copy and tree.path(name) not in read and (image := finder.find(stem, name)) is not None:
-            unread[tree.path(image)] = tree.path(name)
+    for name in tree.files:
+        suffix, stem = suffix_of(name), comparable(PurePosixPath(name).stem)
+        if tree.path(name) in read or suffix in _NO_LABELS or (suffix in ARRAY_SUFFIXES and stem in masks):
+            continue
+        while stem and stem not in stems:  # "a.png.json", "a-asset.json", "a.json.part" are of "a"
+            stem = _LAST_WORD.sub("", stem) if _LAST_WORD.search(stem) else ""
+        image = finder.find(stem, name) if stem else None
+        for one in [image] if image is not None else _images_named_in(tree, name, finder, masks):
+            unread.setdefault(tree.path(one), tree.path(name))
     pairing = pair(tree)
     for mask, image in [
         *pairing.pairs.items(),
@@ -177,6 +190,25 @@ def _unread_labels(tree: FileTree, batch: ImportedLabels) -> dict[Path, Path]:
         if tree.path(mask) not in read:
             unread.setdefault(tree.path(image), tree.path(mask))
     return unread
+
+
+_SUFFIXES = "|".join(suffix[1:] for suffix in IMAGE_SUFFIXES)
+_IMAGE_NAME = re.compile(rf"[^\"'<>|/\\:*?\s][^\"'<>|/\\:*?\n]*\.(?:{_SUFFIXES})\b", re.IGNORECASE)
+
+
+def _images_named_in(tree: FileTree, file: str, finder: ImageFinder, masks: Collection[str]) -> list[str]:
+    """Return the images whose names occur in a structured text; none if masks that were read occur too, as in lists."""
+    if suffix_of(file) not in _STRUCTURED:
+        return []
+    try:
+        text = read_text(tree, tree.path(file), limit=LARGEST_SET)
+        text = re.sub(r"\\u([0-9a-fA-F]{4})", lambda match: chr(int(match[1], 16)), text)
+        named = {comparable(name) for name in _IMAGE_NAME.findall(text)}
+    except FAULTS:
+        return []
+    if any(PurePosixPath(name).stem in masks for name in named):
+        return []
+    return [name for name in finder.names if comparable(PurePosixPath(name).name) in named]
 
 
 _SAMPLE = 200  # labels whose images are searched to compare formats
@@ -194,14 +226,15 @@ def recognized(tree: FileTree) -> list[tuple[Format, int]]:
     if not any(format.own_files for format, _ in found) and png_masks.has_masks(tree.chosen_part()):
         found.insert(0, (FORMATS["png"], 0))
     own = [format for format, _ in found if format.own_files]
-    images = {format.name: _matched_images(format, tree) for format in own} if len(own) > 1 else {}
+    images = {format.name: _matched_images(format, tree) for format in own} if len(found) > 1 else {}
 
     def rank(entry: tuple[Format, int]) -> tuple[int, int, int]:
         format, count = entry
         matched = images.get(format.name, 0)
         if format.name in tree.originals.readers:
             return -1, 0, 0
-        group = 3 if not format.own_files else 2 if not matched else 1 if format.name == "verdicts" else 0
+        table = format.name == "verdicts"
+        group = 3 if not format.own_files else (4 if table else 2) if not matched else int(table)
         return group, -matched, -count
 
     return sorted(found, key=rank)

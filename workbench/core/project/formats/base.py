@@ -269,6 +269,10 @@ class ImportedLabels:
     keep_ids: bool = False
     notes: list[str] = field(default_factory=list)
 
+    def read_files(self) -> set[Path]:
+        """Return the label files and masks that were read, or refused with a reason."""
+        return {*(entry.label for entry in self.entries), *(one.file for one in self.refused), *self.mask_files}
+
 
 @dataclass(frozen=True)
 class FileTree:

@@ -41,7 +41,9 @@ from workbench.core.project.formats.label_export import (
 )
 from workbench.core.project.formats.mask_files import read_raw
 from workbench.core.project.formats.mask_names import is_in_mask_folder
+from workbench.core.project.formats.mask_values import BACKGROUND_NAMES
 from workbench.core.project.formats.shape_labels import (
+    BACKGROUND,
     IGNORE,
     NoImage,
     ShapedImage,
@@ -350,6 +352,7 @@ def _parse_panoptic(masks: _SegmentImages, name: str) -> Iterator[ShapedImage | 
             label = category_name(names, segment.get("category_id"))
             background |= number_key(segment.get("category_id")) in stuff
             image.lose(Message("lost.crowd"), segment.get("iscrowd"))
+            label = BACKGROUND if label.casefold() in BACKGROUND_NAMES else label
             return Shape(label, "bitmap", [(0, 0)], bitmap=partial(pixels, int(segment["id"])))
 
         image.read("segment", segments, read_segment)

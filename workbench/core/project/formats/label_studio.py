@@ -78,7 +78,8 @@ def _parse(tree: FileTree, name: str) -> Iterator[ShapedImage | Refusal]:
                 why = Message("import.further_annotation")
                 shaped.entries += 1
                 shaped.refused.append((entry_name("annotation", other.get("id", number)), why))
-        if (task.get("predictions") or task.get("drafts")) and not annotations:
+        skipped = any(one.get("was_cancelled") and one.get("result") for one in task["annotations"])
+        if (task.get("predictions") or task.get("drafts") or skipped) and not annotations:
             shaped.refuse(Message("import.predictions_only"))
         of_regions = [one for one in results if isinstance(one, dict) and one.get("id") is not None]
         labels: dict[Any, list[Any]] = defaultdict(list)

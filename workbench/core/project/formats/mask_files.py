@@ -158,6 +158,9 @@ def _from_palette(values: np.ndarray, palette: np.ndarray) -> RawMask:
     if (colors == colors[:, :1]).all() and {int(c) for c in colors[:, 0]} <= {0, 255}:
         # black and white with a palette, whose order depends on the writer
         return RawMask("grey", palette[:, 0][values])
+    dark = used[(colors == 0).all(axis=1)]
+    if used[0] == 0 and len(dark) == 1 and dark[0]:  # black is the background, whatever its number
+        return _from_color(palette[values])
     return RawMask("palette", values, palette)
 
 
@@ -225,6 +228,8 @@ def read_array(path: Path) -> tuple[np.ndarray, int] | None:
     instances = 0
     if array.ndim == 3 and 2 in (array.shape[0], array.shape[-1]):
         first, array = (array[0], array[1]) if array.shape[0] == 2 else (array[..., 0], array[..., 1])
+        if ((first > 0) != (array > 0)).any():  # pages of two masks
+            raise UnreadableLabel(Message("import.pages", n=2))
         instances = len(np.unique(first[first > 0]))
     if array.ndim != 2:
         raise UnreadableLabel(Message("import.no_mask_array"))

@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import lru_cache
+from itertools import groupby
 from pathlib import PurePosixPath
 
 from workbench.core.project.formats.base import (
@@ -80,7 +81,8 @@ def words_of(name: str) -> Words:
     masks = [token for token in tokens if token in MASK_FOLDERS]
     image = any(token in IMAGE_FOLDERS for token in tokens)
     if masks or image:
-        tokens = [token for token in tokens if token not in _KINDS and token not in _FILLERS]
+        groups = [list(group) for _, group in groupby(tokens, lambda token: token in _KINDS or token in _FILLERS)]
+        tokens = [token for group in groups if _KINDS.isdisjoint(group) for token in group]
     certain = any(token in _MASKS_ONLY or token[0] >= _IS_WIDE for token in masks)
     return Words(tuple(tokens), CERTAIN if certain else LIKELY if masks else NOT_NAMED, image)
 

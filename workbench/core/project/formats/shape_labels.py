@@ -398,7 +398,7 @@ def _is_outside(points: Points, width: int, height: int) -> bool:
 def _draw_over(mask: np.ndarray, shape: Shape, id: int) -> int:
     """Paint a shape; return the number of pixels of other classes that it covers.
 
-    Raises UnreadableLabel if it covers no pixel, as a shape outside of the image does.
+    Raises UnreadableLabel if a class covers no pixel, as a shape outside of the image does.
     """
     height, width = mask.shape
     rect = Rect(0, 0, width, height)
@@ -411,10 +411,10 @@ def _draw_over(mask: np.ndarray, shape: Shape, id: int) -> int:
     view = mask[rect.slices]
     before = view.copy()
     draw_shape(mask, shape, Paint(id))
-    if not (view == id).any():
-        raise UnreadableLabel(Message("import.no_pixel"))
     if not 0 < id <= MAX_CLASS_ID:
         return 0
+    if not (view == id).any():
+        raise UnreadableLabel(Message("import.no_pixel"))
     return int(np.count_nonzero((before != view) & (before > 0) & (before <= MAX_CLASS_ID)))
 
 
