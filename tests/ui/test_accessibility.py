@@ -18,6 +18,7 @@ from tests.session.mask_run import make_mask_project
 from tests.ui.accessibility import conflicts, focusable, jumps_back, menu_conflicts, name_of, nameless, tab_order
 from workbench.core.problems import UntrustedPlaces
 from workbench.core.runs.export_options import ExportOptions
+from workbench.inference.inspection_area import AreaPolygon, InspectionArea
 from workbench.session.error_log import ErrorReport
 from workbench.session.preferences import Preferences
 from workbench.ui.actions.shortcut_changes import ShortcutsDialog
@@ -29,6 +30,7 @@ from workbench.ui.evaluation.drift_dialog import DriftDialog
 from workbench.ui.evaluation.part_dialogs import GaugeDialog, PartPlanDialog
 from workbench.ui.help.guide_window import GuideWindow
 from workbench.ui.images.inbox_dialog import InboxDialog
+from workbench.ui.images.moving_area_dialog import MovingAreaDialog
 from workbench.ui.label_files.label_file_dialogs import ImportDialog, LabelExportDialog
 from workbench.ui.labels.class_merge_card import ClassMergeDialog
 from workbench.ui.predictions.predict_folder_dialog import PredictFolderDialog
@@ -64,6 +66,10 @@ def factories(application, folder: Path) -> dict[type[QDialog], Callable[[], QDi
         make()
         return window.findChild(kind)
 
+    def moving_area() -> QDialog:
+        session.areas.use((InspectionArea(96, 80, (AreaPolygon(((5, 5), (60, 5), (60, 60))),)),))
+        return MovingAreaDialog(session, window)
+
     reports, answers = window.report_commands, [Answer("save", "Save", "primary"), Answer("no", "Discard")]
     result = {"path": str(folder), "formats": ["onnx"], "parity": {"onnx": {"passed": True, "pictures": 1}}}
     return {
@@ -90,6 +96,7 @@ def factories(application, folder: Path) -> dict[type[QDialog], Callable[[], QDi
         SourcesDialog: lambda: SourcesDialog(session, window),
         DriftDialog: lambda: DriftDialog(Preferences(), style, window),
         InboxDialog: lambda: InboxDialog(session, Preferences(), window),
+        MovingAreaDialog: moving_area,
         ErrorDetails: lambda: ErrorDetails(ErrorReport("text", "details"), folder, lambda path: None, window),
         AdoptionDialog: lambda: AdoptionDialog(session, services.adoption, window),
         ExportOptionsDialog: lambda: ExportOptionsDialog("unet", ExportOptions(), window),

@@ -13,7 +13,6 @@ from workbench.core.project import annotation
 from workbench.core.project.annotation import Split
 from workbench.core.project.grouping import split_number
 from workbench.core.project.project import Project
-from workbench.core.runs.release import exported_splits
 from workbench.core.stored_model import StoredModel
 from workbench.inference.text_safety import natural_key
 
@@ -78,6 +77,8 @@ def split_by_part(
     What the run of the newest export held out stays held out, so that a new run can be compared with the model on the
     line.
     """
+    from workbench.core.runs.release import exported_splits
+
     groups: dict[str, list[Item]] = {}
     for item in items:
         groups.setdefault(item.group, []).append(item)
