@@ -5,14 +5,12 @@
 (weights.safetensors). `last/` holds the state for an exact resume. `previews/NAME.STEP.mask.png` and `.scores.png` are
 predictions made during training: at most 12 steps per image, and one for all but the latest 24 images. `held_out/`
 holds copies of the masks for evaluation as they were at the start of the run, whose hashes are in dataset.json, which
-also lists later additions. The trainer is
-the only writer while it runs, which `core.runs.launch` enforces. `adopted.json` marks a network that was trained
-elsewhere, see `core.adoption`: there is nothing but `best/` without weights, dataset.json and one event.
-`good.json` holds the check of a network fitted to good images, which has no weights either.
+also lists later additions. The trainer is the only writer while it runs, which `core.runs.launch` enforces.
+`adopted.json` marks a network that was trained elsewhere, see `core.adoption`: there is nothing but `best/` without
+weights, dataset.json and one event. `good.json` holds the check of a network of good images, without weights either.
 
-Name of a run folder: the time of its start, the model, and a number for runs within one second.
-
-Choice of the run that is used by default, and the summary of a run's events that it is based on.
+Name of a run folder: the time of its start, the model, and a number for runs within one second. Here is also the choice
+of the run that is used by default, and the summary of a run's events that it is based on.
 """
 
 from __future__ import annotations
@@ -115,10 +113,10 @@ def summarize_events(path: Path) -> EventSummary:
         if isinstance(event, Evaluated):
             if event.best and event.score is not None:
                 summary.score = event.score
-            if event.best and event.split == "val":
-                summary.metrics = event.metrics
-            elif event.split == "test":
+            if event.split == "test":
                 summary.tested = event.metrics
+            elif event.best and event.split == "val":
+                summary.metrics = event.metrics
         elif isinstance(event, Started):
             summary.ended, summary.expectation = "", {}
         elif isinstance(event, Finished):
