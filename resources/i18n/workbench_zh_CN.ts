@@ -2940,6 +2940,10 @@
         <translation>所有掩膜使用一个类别(&amp;C)</translation>
     </message>
     <message>
+        <source>Not recognized</source>
+        <translation>未识别</translation>
+    </message>
+    <message>
         <source>Automatic</source>
         <translation>自动</translation>
     </message>
@@ -13284,10 +13288,6 @@
         <translation>该文件两次列出此图像且尺寸不同，其标注可能属于两张图像</translation>
     </message>
     <message>
-        <source>it has predictions, drafts or a canceled annotation, but no other one</source>
-        <translation>它只有预测、草稿或已取消的标注，没有其他标注</translation>
-    </message>
-    <message>
         <source>{file} has or contains the name of the image and was not read, so it is not known whether the image has no defects</source>
         <translation>{file} 与图像同名或包含图像的名称，但未被读取，因此不知道该图像是否没有缺陷</translation>
     </message>
@@ -13542,6 +13542,10 @@
     <message>
         <source>The metrics of verdicts with fewer than {n} images or {m} parts are not reliable: {names}.</source>
         <translation>图片少于 {n} 张或零件少于 {m} 个的判定，其指标不可靠：{names}。</translation>
+    </message>
+    <message>
+        <source>it has only predictions, drafts or canceled annotations</source>
+        <translation>它只有预测、草稿或已取消的标注</translation>
     </message>
     <message>
         <source>The area moves with the part, by up to {n} px and {angle}° from a reference image. An image in which the part is not found is {name}.</source>

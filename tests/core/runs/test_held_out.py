@@ -8,6 +8,7 @@ from workbench.core.project.annotation import Note
 from workbench.core.project.grouping import number_series
 from workbench.core.project.project import Grouping
 from workbench.core.project.storage import write_json
+from workbench.core.runs.dataset import Dataset
 from workbench.core.runs.held_out import Item, border_images, divide_parts, split_by_part
 
 
@@ -49,7 +50,8 @@ def test_what_the_last_export_held_out_stays_held_out(project):
     for item in items:
         item.split = "val" if item.key in before else "train"
     run, export = project.root / "runs" / "r", project.root / "exports" / "r"
-    write_json(run / "dataset.json", {"items": [item.model_dump() for item in items]})
+    write_json(run / "recipe.json", {})
+    write_json(run / "dataset.json", Dataset(model="resnet", items=items).model_dump(mode="json"))
     write_json(export / "model.json", {"run": "r"})
     (export / "SHA256SUMS").touch()
     found = {key for key, name in split(project, more).items() if name == "val"}

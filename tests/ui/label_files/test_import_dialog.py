@@ -188,6 +188,24 @@ def test_folder_without_labels_shows_what_it_contains(opened, qtbot, tmp_path):
     dialog.reject()
 
 
+def test_format_that_is_not_recognized_can_be_chosen(opened, qtbot, tmp_path):
+    for name in ("cam1", "cam2"):
+        (tmp_path / "in" / name).mkdir(parents=True)
+        write_png(tmp_path / "in" / name / "a.png", np.full((40, 60), 90, np.uint8))
+    opened.window.label_files.show_import(tmp_path / "in")
+    dialog = opened.window.findChild(ImportDialog)
+    qtbot.waitUntil(lambda: "may not be verdicts" in dialog.status.text())
+    format = dialog.preview.options.format
+    assert format.isVisible() and format.isEnabled() and format.currentIndex() == -1
+    assert not dialog.import_button.isEnabled()
+    format.setCurrentIndex(format.findData("folders"))
+    format.activated.emit(format.currentIndex())
+    qtbot.waitUntil(lambda: dialog.plan is not None)
+    assert format.isVisible() and format.currentData() == "folders"
+    run(dialog, opened, qtbot)
+    assert {"cam1", "cam2"} <= set(opened.services.session.project.file.verdicts)
+
+
 def test_images_in_another_folder_are_located(opened, folder, qtbot, tmp_path, monkeypatch):
     photos = tmp_path / "photos"
     photos.mkdir()

@@ -74,8 +74,8 @@ def split_by_part(
     would be lost for a metric of a single part. For the same reason a group with more than twice the images to hold out
     stays in training if there is a smaller one.
 
-    What the run of the newest export held out stays held out, so that a new run can be compared with the model on the
-    line.
+    Groups that the run of the newest export held out stay in their split: a new run can then be compared with the
+    exported one on the same images.
     """
     from workbench.core.runs.release import exported_splits
 
@@ -134,10 +134,10 @@ def split_by_part(
     _ensure_labeled_images(items, trained_keys, [split for split in SPLITS if target_shares[split]])
 
 
-def _fixed_split(members: list[Item], trained_keys: set[str], exported: dict[str, str]) -> Split | None:
-    """Return the split of a group of which the initial network was trained, or which was held out as a whole before.
+def _fixed_split(members: list[Item], trained_keys: set[str], exported: dict[str, Split]) -> Split | None:
+    """Return "train" if the initial network was trained on the group, else the split in which the exported run held it.
 
-    exported: splits of the images then.
+    None if neither is true, or if that run divided the group. exported: splits of the images of that run.
     """
     if any(item.key in trained_keys for item in members):
         return "train"

@@ -14,6 +14,7 @@ from workbench import __version__
 from workbench.core.json_files import load_object
 from workbench.core.messages import Message
 from workbench.core.problems import Problem, ReleaseBroken
+from workbench.core.project.annotation import Split
 from workbench.core.project.project import Project
 from workbench.inference.batch.export_package import SUMS_FILE, file_sum
 from workbench.inference.io.file_access import read_regular
@@ -39,13 +40,17 @@ def exported_run(project_root: Path) -> str | None:
         return None
 
 
-def exported_splits(project: Project) -> dict[str, str]:
+def exported_splits(project: Project) -> dict[str, Split]:
     """Return the split of each image of the run of the newest export, by key; empty if the seed was another one."""
-    try:
-        path = project.root / "runs" / (exported_run(project.root) or "") / "dataset.json"
-        content = load_object(path, ReleaseBroken)
-        same = content.get("split_seed", 0) == project.file.split_seed
-        return {item["key"]: item["split"] for item in content["items"]} if same else {}
+    name = exported_run(project.root)
+    try:  # not `Run.dataset`: a run imports this module
+        found = [
+            load_object(path, ReleaseBroken)
+            for path in project.root.glob("runs/*/dataset.json")
+            if path.parent.name == name
+        ]
+        same = [content for content in found if content.get("split_seed", 0) == project.file.split_seed]
+        return {item["key"]: item["split"] for content in same for item in content["items"]}
     except (Problem, OSError, KeyError, TypeError):
         return {}
 

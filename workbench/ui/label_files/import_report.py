@@ -48,7 +48,7 @@ class ImportOptionsRow(QWidget):
         self._format_chosen = False  # by the user
         self._answers: list[str] = []
         self._invert = False
-        self.format = QComboBox(minimumWidth=240)
+        self.format = QComboBox(minimumWidth=240, placeholderText=self.tr("Not recognized"))
         self.threshold = QSpinBox(
             minimum=0,
             maximum=65535,
@@ -131,7 +131,7 @@ class ImportOptionsRow(QWidget):
         self._format_chosen, self._answers, self._invert = False, [], False
         self.encoding.setCurrentIndex(0)
         self._encoding_row.hide()
-        self.set_formats({})
+        self.set_formats({}, read=False)
         self.class_name.clear()
 
     def answer(self, rule: str) -> None:
@@ -144,19 +144,23 @@ class ImportOptionsRow(QWidget):
         self._invert = not self._invert
         self.format_chosen.emit()
 
-    def set_formats(self, found: Mapping[str, int], chosen: str = "") -> None:
-        """Fill the list of formats: those found in the files first. chosen: the current one, by default unchanged."""
+    def set_formats(self, found: Mapping[str, int], chosen: str = "", *, read: bool = True) -> None:
+        """Fill the list of formats: those found in the files first. chosen: the current one, by default unchanged.
+
+        read: files were read. The user can then choose a format even if none was found.
+        """
         current = chosen or self.format.currentData() or ""
         self.format.clear()
         for name, count in found.items():
             self.format.addItem(format_with_count(name, count), name)
         if found:
             self.format.insertSeparator(self.format.count())
-            for name in FORMATS:
-                if name not in found:
-                    self.format.addItem(format_title(name), name)
-        self.format.setCurrentIndex(max(0, self.format.findData(current)))
-        self.format_row.setVisible(bool(found))
+        for name in FORMATS if read else ():
+            if name not in found:
+                self.format.addItem(format_title(name), name)
+        index = self.format.findData(current)
+        self.format.setCurrentIndex(max(0, index) if found else index)
+        self.format_row.setVisible(read)
         others = [format_with_count(name, count) for name, count in found.items() if name != current]
         self._also.set_text(self.tr("Also found: {formats}").format(formats=listed(others)) if others else "")
         self._show_mask_row()

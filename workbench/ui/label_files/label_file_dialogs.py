@@ -202,7 +202,7 @@ class ImportDialog(QDialog):
         importing = job.activity == "importing"
         self.files.setVisible(not imported)
         self.files.setEnabled(not importing)
-        self.preview.setEnabled(not job.running and (self.plan is not None or bool(job.found)))
+        self.preview.setEnabled(not job.running)
         self.preview.options.setVisible(self.plan is not None)
         self.bar.setVisible(job.running)
         if not job.running:

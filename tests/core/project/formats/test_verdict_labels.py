@@ -127,6 +127,18 @@ def test_a_table_without_a_clear_verdict_gives_none(project, tmp_path, table):
     assert set(verdicts(project).values()) <= {None}
 
 
+def test_columns_of_0_and_1_with_another_value_far_below_are_refused_there(project, tmp_path):
+    names = [f"{number}.png" for number in range(300)]
+    fill(tmp_path / "in", *names)
+    rows = [f"{name},{number % 2},{1 - number % 2}" for number, name in enumerate(names)]
+    rows[-1] = "299.png,0.7,0"
+    (tmp_path / "in" / "r.csv").write_text("\n".join(["image,OK,NG", *rows]), "utf-8")
+    report = import_labels(project, tmp_path / "in")
+    found = verdicts(project)
+    assert (found["1.png"], found["298.png"], found.get("299.png")) == ("OK", "NG", None)
+    assert "0.7" in str(report.skipped) and not report.ledger.complete
+
+
 @pytest.mark.parametrize(
     "titles", ["left,top,right,bottom,type", "left,top,width,height,defect_class", "x,y,w,h,label_name"]
 )

@@ -6,9 +6,11 @@ Writers are listed in `core.project.exporting`.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Collection
+from collections import defaultdict
+from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, replace
 from functools import partial
+from itertools import chain
 from pathlib import Path, PurePosixPath
 
 from workbench.core.images.image_files import CONVERTIBLE_SUFFIXES, image_size
@@ -170,6 +172,9 @@ def _unread_labels(tree: FileTree, batch: ImportedLabels) -> dict[Path, Path]:
     """Return image -> label file or mask of the files that have, or contain, its name and were not read."""
     read, finder = batch.read_files(), ImageFinder(tree)
     stems = {comparable(PurePosixPath(name).stem) for name in finder.names}
+    by_name: dict[str, list[str]] = defaultdict(list)
+    for name in finder.names:
+        by_name[comparable(PurePosixPath(name).name)].append(name)
     # The array of a mask that was read is a copy of it.
     masks = {comparable(path.stem) for path in batch.mask_files}
     unread: dict[Path, Path] = {}
@@ -180,7 +185,7 @@ def _unread_labels(tree: FileTree, batch: ImportedLabels) -> dict[Path, Path]:
         while stem and stem not in stems:  # "a.png.json", "a-asset.json", "a.json.part" are of "a"
             stem = _LAST_WORD.sub("", stem) if _LAST_WORD.search(stem) else ""
         image = finder.find(stem, name) if stem else None
-        for one in [image] if image is not None else _images_named_in(tree, name, finder, masks):
+        for one in [image] if image is not None else _images_named_in(tree, name, by_name, masks):
             unread.setdefault(tree.path(one), tree.path(name))
     pairing = pair(tree)
     for mask, image in [
@@ -196,8 +201,13 @@ _SUFFIXES = "|".join(suffix[1:] for suffix in IMAGE_SUFFIXES)
 _IMAGE_NAME = re.compile(rf"[^\"'<>|/\\:*?\s][^\"'<>|/\\:*?\n]*\.(?:{_SUFFIXES})\b", re.IGNORECASE)
 
 
-def _images_named_in(tree: FileTree, file: str, finder: ImageFinder, masks: Collection[str]) -> list[str]:
-    """Return the images whose names occur in a structured text; none if masks that were read occur too, as in lists."""
+def _images_named_in(
+    tree: FileTree, file: str, images: Mapping[str, list[str]], masks: Collection[str]
+) -> Iterable[str]:
+    """Return the images whose names occur in a structured text; none if masks that were read occur too, as in lists.
+
+    images: names by their last parts, see `comparable`.
+    """
     if suffix_of(file) not in _STRUCTURED:
         return []
     try:
@@ -208,7 +218,7 @@ def _images_named_in(tree: FileTree, file: str, finder: ImageFinder, masks: Coll
         return []
     if any(PurePosixPath(name).stem in masks for name in named):
         return []
-    return [name for name in finder.names if comparable(PurePosixPath(name).name) in named]
+    return chain.from_iterable(images.get(name, ()) for name in named)
 
 
 _SAMPLE = 200  # labels whose images are searched to compare formats

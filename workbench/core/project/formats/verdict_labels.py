@@ -121,20 +121,20 @@ def _table_verdicts(table: LabelTable, names: list[str]) -> tuple[dict[str, str]
     refused: _Refused = []
     for number, row in enumerate(table.rows, 2 if table.titles else 1):
         image = table.image_name(row) if table.image < len(row) else ""
-        found = [
-            table.titles[i] if flags else row[i] for i in columns if row[i : i + 1] not in ([], [""], ["0"] * flags)
-        ]
+        cells = {i: row[i] for i in columns if i < len(row) and row[i]}
+        found = [table.titles[i] for i, cell in cells.items() if cell != "0"] if flags else list(cells.values())
         label, why = "".join(found[:1]), ""
         if not own and PureWindowsPath(label).suffix.lower() in _LABEL_SUFFIXES:
             return {}, []  # image and label file: a list of pairs
         if not own and label.isdecimal() and int(label) < len(names):
             label = names[int(label)]
+        unclear = [] if own else [cell for cell in cells.values() if _is_undecided(cell, flags)]
         if len(set(found)) > 1 or (label and verdicts.setdefault(image, label) != label):
             why = Message(
                 "import.several_verdicts", names=", ".join(dict.fromkeys([verdicts.get(image, label), *found]))
             )
-        elif label and not own and (normalized_name(label) in _UNDECIDED or (is_number(label) and "." in label)):
-            why = Message("import.no_verdict", text=label)
+        elif unclear:
+            why = Message("import.no_verdict", text=unclear[0])
         elif table.header and len(row) < len(table.header) and not label:
             why = Message("import.cut_row", n=len(row), m=len(table.header))
         if why:
@@ -156,6 +156,12 @@ def _verdict_columns(table: LabelTable) -> tuple[list[int], bool]:
     left = [i for i in others if not _are_measures(table, i)]
     texts = [i for i in left if not table.cells(i) <= {"0", "1"}]
     return named or (texts if len(left) == 1 else []), False
+
+
+def _is_undecided(cell: str, flag: bool) -> bool:
+    """Return True for a cell that is no verdict, or, of a column of 0 and 1, another number or a word."""
+    number = is_number(cell) and "." in cell
+    return cell not in ("0", "1") if flag else number or normalized_name(cell) in _UNDECIDED
 
 
 def _are_measures(table: LabelTable, column: int) -> bool:
