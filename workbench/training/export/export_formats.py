@@ -30,6 +30,7 @@ from workbench.core.runs.onnx_files import IR_VERSION, OPSET
 from workbench.core.runs.run import Run
 from workbench.core.runs.training_settings import TrainingSettings
 from workbench.inference.engines import Engine
+from workbench.inference.engines.paddle_engine import paddle_folder
 from workbench.inference.engines.paddle_lite_engine import lite_command
 from workbench.inference.engines.registry import KINDS, cannot_make
 from workbench.inference.io.file_access import discard_tree, make_folder, read_regular, remove_file, write_atomic
@@ -176,7 +177,8 @@ def save_program(net: paddle.nn.Layer, settings: TrainingSettings, stem: Path) -
     answer = ProbabilityHead(net)
     answer.eval()
     spec = [InputSpec([None, settings.channels, *sides], "float32", name="picture")]
-    paddle.jit.save(answer, str(stem), input_spec=spec)
+    with paddle_folder(stem.parent) as place:
+        paddle.jit.save(answer, str(place / stem.name), input_spec=spec)
 
 
 def quantize(source: Path, target: Path, batches: Iterable[np.ndarray]) -> None:
