@@ -8,7 +8,7 @@ import shutil
 import sys
 import tempfile
 import warnings
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from threading import Lock
 from types import ModuleType
@@ -18,6 +18,7 @@ import numpy as np
 from ..cpu_environment import cores, cpu_environment
 from ..io.file_access import read_regular, write_atomic
 from ..model_settings import EngineOptions, ModelSettings
+from .feature_engine import Outputs
 
 # TF32 has a 10-bit mantissa; a GPU would use it for convolutions unless this variable forbids it.
 _ENVIRONMENT = {**cpu_environment(), "GLOG_minloglevel": "2", "NVIDIA_TF32_OVERRIDE": "0"}
@@ -59,15 +60,20 @@ class PaddleEngine:
             config.set_model(str(place / path.name), str(place / weights.name))
             self._predictor = inference.create_predictor(config)
         self._input = self._predictor.get_input_handle(self._predictor.get_input_names()[0])
-        self._output = self._predictor.get_output_handle(self._predictor.get_output_names()[0])
+        self._outputs = [self._predictor.get_output_handle(name) for name in self._predictor.get_output_names()]
         self._lock = Lock()  # input and output handles are shared state
 
     def __call__(self, batch: np.ndarray) -> np.ndarray:
+        return self.with_features(batch)[0]
+
+    def with_features(self, batch: np.ndarray, cancelled: Callable[[], bool] | None = None) -> Outputs:
+        """Return the output and the features, see `FeatureEngine`."""
         with self._lock:
             self._input.reshape(batch.shape)
             self._input.copy_from_cpu(np.ascontiguousarray(batch, np.float32))
             self._predictor.run()
-            return self._output.copy_to_cpu()
+            output, *features = (handle.copy_to_cpu() for handle in self._outputs)
+            return output, features[0] if features else None  # exports of earlier versions have no features
 
 
 @contextlib.contextmanager

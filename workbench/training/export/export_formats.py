@@ -36,9 +36,10 @@ from workbench.inference.engines.registry import KINDS, cannot_make
 from workbench.inference.io.file_access import discard_tree, make_folder, read_regular, remove_file, write_atomic
 from workbench.inference.model_settings import MODEL_FILE, ModelSettings, SettingsError, load_settings
 from workbench.training import checkpoint, networks, onnx_graph
+from workbench.training.encoders import Lite0Classifier, ResNet
 from workbench.training.evaluator import DygraphEngine
 from workbench.training.export.line_graph import LineModelRefused
-from workbench.training.networks import ProbabilityHead, learn_input
+from workbench.training.networks import ProbabilityHead, UNet, learn_input
 
 _PADDLE = ("paddle", "paddlelite")  # modules of the engines that need a network of Paddle
 _KINDS = ("Conv", "MaxPool", "Concat", "Add")
@@ -162,13 +163,13 @@ def save_legacy(run: Run, stem: Path) -> None:
     The local contrast is interpolated: Paddle Lite has no transposed convolution of single channels for x86.
     """
     network = TrainedNetwork(run, run.dataset())
-    if isinstance(network.net, networks.UNet):
+    if isinstance(network.net, UNet):
         network.net.interpolate_contrast(True)
     network.save_programs(stem)
 
 
-def save_program(net: paddle.nn.Layer, settings: TrainingSettings, stem: Path) -> None:
-    """Write stem.json and stem.pdiparams: the network with its softmax, for batches of any size.
+def save_program(net: UNet | ResNet | Lite0Classifier, settings: TrainingSettings, stem: Path) -> None:
+    """Write stem.json and stem.pdiparams: the network with its softmax and its features, for batches of any size.
 
     A UNet also accepts images of any size.
     """
