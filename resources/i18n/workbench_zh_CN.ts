@@ -13308,6 +13308,14 @@
         <translation>颜色（{color}）未被使用</translation>
     </message>
     <message>
+        <source>none of the colors of the masks is black, so the background is unknown; add a list of the colors, such as class_dict.csv</source>
+        <translation>掩膜中没有黑色，因此无法确定背景；请添加颜色列表，例如 class_dict.csv</translation>
+    </message>
+    <message>
+        <source>{n} {n:color of smoothed edges was|colors of smoothed edges were} taken for the nearest color of an area.</source>
+        <translation>平滑边缘的 {n} 种颜色已归入最接近的区域颜色。</translation>
+    </message>
+    <message>
         <source>the color ({color}) is not listed in {file}</source>
         <translation>颜色（{color}）未列在 {file} 中</translation>
     </message>
