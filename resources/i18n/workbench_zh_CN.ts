@@ -2059,7 +2059,7 @@
     </message>
     <message>
         <source>Show the &amp;controls</source>
-        <translation>指出控件(&amp;C)</translation>
+        <translation>界面引导(&amp;C)</translation>
     </message>
     <message>
         <source>Point at the controls of a first project, one after another</source>
