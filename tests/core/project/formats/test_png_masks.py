@@ -473,3 +473,29 @@ def test_numbers_of_matlab_files_mean_the_same_in_all_of_them(project, tmp_path,
         stored = annotation.load_mask(project, f"images/{name}.png")
         for value in (1, 2):
             assert np.array_equal(stored == ids[f"class_{value}"], mask == value), name
+
+
+def test_colors_without_black_and_without_a_list_have_no_background(project, folder):
+    for name in "ab":
+        photo(folder / "images" / f"{name}.png")
+        colors = np.full((*SIZE[::-1], 3), (250, 250, 250), np.uint8)
+        colors[4:12, 4:12] = (255, 0, 0)
+        save(folder / "masks" / f"{name}.png", colors)
+    report = import_labels(project, folder)
+    assert report.labeled == 0 and {why.id for _, why in report.skipped} == {"import.no_black"}
+    (folder / "class_dict.csv").write_text("name,r,g,b\nbackground,250,250,250\npit,255,0,0\n", "utf-8")
+    report = import_labels(project, folder)
+    assert (report.labeled, report.added_classes) == (2, ["pit"])
+
+
+def test_colors_of_smoothed_edges_belong_to_the_nearest_area(project, folder):
+    photo(folder / "images" / "a.png")
+    colors = np.zeros((*SIZE[::-1], 3), np.uint8)
+    for step, part in enumerate((0.25, 0.4, 0.6, 1)):
+        colors[4 + step : 24 - step, 4 + step : 24 - step] = np.rint(np.multiply((200, 40, 0), part))
+    colors[30, 4:34] = (0, 0, 255)  # a thin line of another color is a class
+    save(folder / "masks" / "a.png", colors)
+    report = import_labels(project, folder)
+    mask = annotation.load_mask(project, "images/a.png")
+    assert report.added_classes == ["#0000ff", "#c82800"] and "edges" in " ".join(report.notes)
+    assert mask is not None and int((mask == mask[14, 14]).sum()) == 16 * 16 and int((mask > 0).sum()) == 16 * 16 + 30

@@ -42,6 +42,7 @@ from workbench.core.project.formats.base import (
 from workbench.core.project.formats.data_split import with_splits
 from workbench.core.project.formats.image_finder import ImageFinder
 from workbench.core.project.formats.mask_files import ARRAY_SUFFIXES
+from workbench.core.project.formats.mask_names import mask_level
 from workbench.core.project.formats.mask_pairing import pair
 from workbench.core.project.formats.original_names import ExportedFile, ExportRecord
 from workbench.core.project.formats.shape_labels import ShapeReader
@@ -166,6 +167,7 @@ _OTHERS = (
 _NO_LABELS = {*IMAGE_SUFFIXES, *CONVERTIBLE_SUFFIXES, *_OTHERS.split()}
 _LAST_WORD = re.compile(r"(?:\.\w+|[\W_]+[^\W\d_]+)$")
 _STRUCTURED = (".json", ".xml", ".jsonl", ".ndjson", ".manifest")
+_TABLES = (".csv", ".tsv")
 
 
 def _unread_labels(tree: FileTree, batch: ImportedLabels) -> dict[Path, Path]:
@@ -180,7 +182,9 @@ def _unread_labels(tree: FileTree, batch: ImportedLabels) -> dict[Path, Path]:
     unread: dict[Path, Path] = {}
     for name in tree.files:
         suffix, stem = suffix_of(name), comparable(PurePosixPath(name).stem)
-        if tree.path(name) in read or suffix in _NO_LABELS or (suffix in ARRAY_SUFFIXES and stem in masks):
+        is_mask = suffix in CONVERTIBLE_SUFFIXES and mask_level(name) is not None
+        no_label = (suffix in _NO_LABELS and not is_mask) or (suffix in ARRAY_SUFFIXES and stem in masks)
+        if tree.path(name) in read or no_label:
             continue
         while stem and stem not in stems:  # "a.png.json", "a-asset.json", "a.json.part" are of "a"
             stem = _LAST_WORD.sub("", stem) if _LAST_WORD.search(stem) else ""
@@ -201,6 +205,10 @@ _SUFFIXES = "|".join(suffix[1:] for suffix in IMAGE_SUFFIXES)
 _IMAGE_NAME = re.compile(rf"[^\"'<>|/\\:*?\s][^\"'<>|/\\:*?\n]*\.(?:{_SUFFIXES})\b", re.IGNORECASE)
 
 
+def _has_image(cell: str) -> bool:
+    return _IMAGE_NAME.search(cell) is not None
+
+
 def _images_named_in(
     tree: FileTree, file: str, images: Mapping[str, list[str]], masks: Collection[str]
 ) -> Iterable[str]:
@@ -208,11 +216,14 @@ def _images_named_in(
 
     images: names by their last parts, see `comparable`.
     """
-    if suffix_of(file) not in _STRUCTURED:
+    if suffix_of(file) not in (*_STRUCTURED, *_TABLES):
         return []
     try:
         text = read_text(tree, tree.path(file), limit=LARGEST_SET)
         text = re.sub(r"\\u([0-9a-fA-F]{4})", lambda match: chr(int(match[1], 16)), text)
+        if suffix_of(file) in _TABLES:  # only those of pairs: a row may hold measures of its image
+            rows = (re.split("[,;\t]", line) for line in text.splitlines())
+            text = "\n".join("\n".join(row) for row in rows if sum(map(_has_image, row)) > 1)
         named = {comparable(name) for name in _IMAGE_NAME.findall(text)}
     except FAULTS:
         return []

@@ -335,7 +335,7 @@ def _below_mask_folder(mask: str) -> str:
 
 def _describe_source(meaning: ValueMeaning, contents: Iterable[MaskContent | None]) -> list[str]:
     any_gray = any(one is not None and one.kind == "grey" and len(one.values) > 1 for one in contents)
-    notes: list[str] = []
+    notes: list[str] = [Message("import.blended", n=len(meaning.blended))] if meaning.blended else []
     if any_gray and meaning.gray == "one class" and meaning.options.threshold is None and meaning.largest > 1:
         notes.append(Message("import.gray_masks", n=meaning.threshold))
     if meaning.unlisted:
