@@ -237,21 +237,28 @@ class ImagesPanel(QWidget):
 
     # --- actions ---------------------------------------------------------------------------------
 
-    def go(self, step: int) -> None:
-        """Open the next image of the list, or the previous one with -1."""
+    def go(self, step: int) -> bool:
+        """Open the next image of the list, or the previous one with -1. Return whether there is one."""
         index, count = self.model.index_of(self._requested), self.model.rowCount()
         target = index.row() + step if index.isValid() else (0 if step > 0 else count - 1)
-        if 0 <= target < count:
+        found = 0 <= target < count
+        if found:
             self.open(self.model.key_at(target))
+        return found
 
     def go_to(self, state: str, step: int, *, quiet: bool = False) -> None:
         """Open the nearest listed image of a state ("unlabeled", "open" or "broken"), wrapping around.
 
-        quiet: say nothing if there is none.
+        quiet: say nothing if there is none. Otherwise, a list of the images in progress, as `paint_defective` makes it,
+        becomes one of all images once they are done.
         """
         first, self._first = self._first, None
         own = step > 0 and first is not None and not quiet  # nobody has worked on the first image yet
         key = self.model.next_where(f"status:{state}", self._requested, step, own=own)
+        painted = self.filters.filter.currentData() == "started" and not self.search.text()
+        if key is None and state == "open" and painted and not quiet:
+            self._show_all("all")
+            key = self.model.next_where(f"status:{state}", self._requested, step)
         if key is not None and key == first and not self.browsing:
             self.stopped.emit(self.tr("This is the first image. Enter marks it as done and opens the next one."), 0)
         elif key is not None:
