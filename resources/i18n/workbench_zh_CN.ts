@@ -11964,6 +11964,10 @@
         <translation>仍将导出。</translation>
     </message>
     <message>
+        <source>Programs that run {names} compare no image with the training images: one that is unlike them gets a result like any other, and no result is “unsure” for this reason.</source>
+        <translation>运行 {names} 的程序不会将图片与训练图片比较：与训练图片不符的图片同样得到结果，不会因此判为“不确定”。</translation>
+    </message>
+    <message>
         <source>Checking what the model marks</source>
         <translation>正在检查模型的标记</translation>
     </message>
@@ -13530,6 +13534,14 @@
     <message>
         <source>No defects are predicted although the images contain defects. Train longer or label more defects. The metrics are not meaningful.</source>
         <translation>图片上有缺陷，但模型没有检出任何缺陷。请延长训练或标注更多缺陷。指标没有意义。</translation>
+    </message>
+    <message>
+        <source>This model has no unlike score: an image of another surface whose brightness, contrast, sharpness, color and size are usual is not recognized as unlike the training images.</source>
+        <translation>此模型没有差异分数：亮度、对比度、清晰度、颜色和尺寸正常的其他表面的图片，不会被识别为与训练图片不符。</translation>
+    </message>
+    <message>
+        <source>This model compares no image with the training images: one that is unlike them is not recognized.</source>
+        <translation>此模型不会将图片与训练图片比较：无法识别与训练图片不符的图片。</translation>
     </message>
     <message>
         <source>Intervals are 95% CI with the part as the unit; none is stated below {n} parts, or {n} parts with such a label (“no CI”).</source>

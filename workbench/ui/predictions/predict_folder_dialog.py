@@ -357,6 +357,8 @@ class PredictFolderDialog(JobDialog):
             text = formatting.sentences(
                 text, fill(self.tr("{n} {n:image is|images are} unlike the training images."), n=unlike)
             )
+        for remark in summary.remarks:
+            text = formatting.sentences(text, formatting.translate_message(remark))
         self.show_status(text)
         self.show_results.show()
         if self.results.rows and not self.table.currentIndex().isValid():
