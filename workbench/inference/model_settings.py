@@ -324,7 +324,7 @@ class ModelSettings:
 
     @property
     def not_compared(self) -> str:
-        """What is not compared with the training images, as a sentence; "" if all is."""
+        """Sentence on the comparison with the training images that this model lacks; "" if it lacks none."""
         if self.input is None:
             return "This model compares no image with the training images: one that is unlike them is not recognized."
         return "" if self.unlike is not None else _NO_SCORE

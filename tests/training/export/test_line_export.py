@@ -93,10 +93,10 @@ def test_line_model_gives_the_verdict_of_the_export(resnet_export):
     assert np.abs(outputs["probabilities"][0] - list(expected.probabilities.values())).max() < 1e-5
 
 
-def test_export_tells_what_is_not_compared_with_the_training_images(unet_export, exported):
+def test_formats_that_compare_no_image_are_named_in_the_result_and_the_card(unet_export, exported):
     out, result = unet_export
-    told = "Programs that run onnx-line, triton, paddlex compare no image with the training images"
-    assert result["not_compared"].startswith(told) and told in (out / "README.md").read_text("utf-8")
+    sentence = "Programs that run onnx-line, triton, paddlex compare no image with the training images"
+    assert result["not_compared"].startswith(sentence) and sentence in (out / "README.md").read_text("utf-8")
     others = exported[1][-1].result["not_compared"], (exported[0] / "README.md").read_text("utf-8")
     assert others[0] == "" and "compare no image" not in others[1]
 

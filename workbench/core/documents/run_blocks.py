@@ -447,8 +447,8 @@ def known_limits(dataset: Dataset, settings: ModelSettings, split: str, formats:
 def not_compared(settings: ModelSettings, formats: Iterable[str] = ()) -> list[str]:
     """Return what is not compared with the training images, as sentences. formats: as of `ExportOptions`."""
     names = [] if settings.input is None else not_comparing(formats)
-    told = Message("export.not_compared", names=join("list.comma", names)) if names else ""
-    return [text for text in (recognize(settings.not_compared), told) if text]
+    sentence = Message("export.not_compared", names=join("list.comma", names)) if names else ""
+    return [text for text in (recognize(settings.not_compared), sentence) if text]
 
 
 def _image_type(settings: ModelSettings) -> str:

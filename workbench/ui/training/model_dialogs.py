@@ -219,8 +219,8 @@ class ExportOptionsDialog(QDialog):
     def _check(self, *_: object) -> None:
         names = [name for name, box in self.formats.items() if box.isChecked()]
         silent = not_comparing(names)
-        told = Message("export.not_compared", names=join("list.comma", silent)) if silent else ""
-        self.not_compared.setText(translate_message(told))
+        sentence = Message("export.not_compared", names=join("list.comma", silent)) if silent else ""
+        self.not_compared.setText(translate_message(sentence))
         self.not_compared.setVisible(bool(silent))
         chosen = bool(names)
         line, shape = self.formats[LINE_FORMAT].isChecked(), self._shape()
