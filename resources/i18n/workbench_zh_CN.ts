@@ -13308,6 +13308,14 @@
         <translation>颜色（{color}）未被使用</translation>
     </message>
     <message>
+        <source>by its name it holds predictions of a model; import it alone if they are labels</source>
+        <translation>按名称，它包含模型的预测；如果它们是标注，请单独导入</translation>
+    </message>
+    <message>
+        <source>{n} {n:file is a colored copy or shows|files are colored copies or show} numbered objects, and the {n:mask|masks} that {n:it belongs|they belong} to {n:is|are} missing</source>
+        <translation>{n} 个文件是彩色副本或显示对象编号，但缺少它们所属的掩膜</translation>
+    </message>
+    <message>
         <source>none of the colors of the masks is black, so the background is unknown; add a list of the colors, such as class_dict.csv</source>
         <translation>掩膜中没有黑色，因此无法确定背景；请添加颜色列表，例如 class_dict.csv</translation>
     </message>

@@ -30,6 +30,7 @@ from workbench.core.project.formats.base import (
     empty_label,
     entry_name,
     is_good,
+    is_in_good_folder,
     suffix_of,
     without_suffix,
 )
@@ -154,7 +155,8 @@ class _MaskSet:
     def entries(self) -> Iterator[ImportedEntry]:
         """Yield the labels of the images that have masks."""
         path = self._tree.path
-        good = {image for image in self.of_image if self._is_in_good_folder(image)}
+        own = self._tree.originals  # in own exports no folder says that an image has no defects
+        good = {image for image in self.of_image if is_in_good_folder(image) and own.of(path(image)) is None}
         good = good if len(good) < len(self.of_image) else set()  # a folder "ok" of all images says nothing
         for image, found in self.of_image.items():
             several = len(set(map(without_suffix, found))) < len(found)  # files of one mask, which must be equal
@@ -165,10 +167,6 @@ class _MaskSet:
                     path(group[0]), path(image), image, self._reader(group, good=image in good), refused=refused
                 )
                 yield replace(entry, count=len(group) + len(refused))
-
-    def _is_in_good_folder(self, image: str) -> bool:
-        """Return True if the folder of an image says that it has no defects; in own exports no folder does."""
-        return is_good(PurePosixPath(image).parent.name) and self._tree.originals.of(self._tree.path(image)) is None
 
     def entries_without_image(self) -> Iterator[ImportedEntry]:
         path = self._tree.path
@@ -235,7 +233,7 @@ def _refusals(tree: FileTree, pairing: Pairing, *, any_masks: bool) -> list[Refu
 
 def _add_others(tree: FileTree, images: list[str], batch: ImportedLabels) -> None:
     """Add images without a mask; those in folders of good images (MVTec AD) are labeled."""
-    good = [image for image in images if is_good(PurePosixPath(image).parent.name)]
+    good = [image for image in images if is_in_good_folder(image)]
     for image in good:
         read = partial(empty_label, verdict="OK")
         batch.entries.append(ImportedEntry(tree.path(image), tree.path(image), image, read, good=True))
