@@ -13316,6 +13316,10 @@
         <translation>{n} 个文件是彩色副本或显示对象编号，但缺少它们所属的掩膜</translation>
     </message>
     <message>
+        <source>{n} {n:archive|archives} in the folder, such as {first}, {n:was|were} not unpacked. Labels in {n:it|them} are not imported.</source>
+        <translation>文件夹中的 {n} 个压缩包（例如 {first}）未解压，其中的标注不会导入。</translation>
+    </message>
+    <message>
         <source>none of the colors of the masks is black, so the background is unknown; add a list of the colors, such as class_dict.csv</source>
         <translation>掩膜中没有黑色，因此无法确定背景；请添加颜色列表，例如 class_dict.csv</translation>
     </message>

@@ -524,3 +524,15 @@ def test_copies_of_masks_alone_are_named(project, folder):
     save(folder / "gtFine" / "a_gtFine_instanceIds.png", box(255))
     with pytest.raises(problems.NothingToImport, match="masks? that it belongs to"):
         import_labels(project, folder)
+
+
+@pytest.mark.parametrize("name", ["a_mask (1)", "a_mask - Copy", "a_mask - 副本"])
+def test_a_copy_of_a_mask_that_was_changed_is_no_part_of_it(project, folder, name):
+    for image in "ab":
+        photo(folder / f"{image}.png")
+        save(folder / f"{image}_mask.png", box(255))
+    save(folder / f"{name}.png", box(255, at=(20, 30, 30, 40)))
+    save(folder / "b_mask_2.png", box(255, at=(20, 30, 30, 40)))  # another object
+    report = import_labels(project, folder)
+    found = {key: annotation.load_note(project, key).status for key in project.images()}
+    assert found == {"a.png": "new", "b.png": "done"} and not report.ledger.complete

@@ -698,3 +698,20 @@ def test_predictions_alone_are_imported(project, folder):
     (folder / "predictions").mkdir()
     (folder / "predictions" / "a.txt").write_text(LINE)
     assert import_labels(project, folder).labeled == 1 and status(project, "images/a.png") == "done"
+
+
+def test_a_box_without_a_class_in_a_table_of_classes_is_refused(project, folder):
+    for name in "ab":
+        photo(folder / f"{name}.png")
+    (folder / "boxes.csv").write_text(
+        "filename,xmin,ymin,xmax,ymax,class\na.png,4,4,9,9,\nb.png,4,4,9,9,pit\n", "utf-8"
+    )
+    report = import_labels(project, folder)
+    assert report.added_classes == ["pit"] and [why.id for _, why in report.skipped] == ["import.no_label"]
+
+
+def test_an_archive_in_the_folder_is_named(project, folder):
+    photo(folder / "OK" / "a.png")
+    photo(folder / "NG" / "b.png")
+    (folder / "labels.json.gz").write_bytes(b"\x1f\x8b")
+    assert any("labels.json.gz" in note for note in import_labels(project, folder).notes)

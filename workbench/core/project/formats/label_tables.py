@@ -273,6 +273,8 @@ def _label(table: LabelTable, row: Sequence[str], kinds: Sequence[int]) -> str:
     if not kinds:
         number = re.search(r"\.\w+_(\d+)$", row[table.image])
         return f"class_{number[1]}" if number is not None else "defect"
+    if not row[kinds[0]] and table.cells(kinds[0]):
+        raise UnreadableLabel(Message("import.no_label"))
     return f"class_{row[kinds[0]]}" if row[kinds[0]].isdecimal() else row[kinds[0]]
 
 

@@ -32,7 +32,6 @@ from workbench.core.project.formats.base import (
     is_good,
     is_in_good_folder,
     suffix_of,
-    without_suffix,
 )
 from workbench.core.project.formats.label_export import (
     VOID,
@@ -47,7 +46,7 @@ from workbench.core.project.formats.label_export import (
 from workbench.core.project.formats.label_studio import TaskMasks, count_task_masks, task_masks
 from workbench.core.project.formats.mask_content import MaskContent, content_of, describe, size_of
 from workbench.core.project.formats.mask_files import losses_of, read_raw
-from workbench.core.project.formats.mask_names import mask_level, without_mask_words, words_of
+from workbench.core.project.formats.mask_names import are_versions, mask_level, without_mask_words, words_of
 from workbench.core.project.formats.mask_pairing import AS_MASKS, Pairing, pair, spellings
 from workbench.core.project.formats.mask_values import LabelList, ValueMeaning, decide, find_lists, write_list
 from workbench.core.project.project import DONT_CARE, MAX_CLASS_ID, NOT_LABELED
@@ -159,8 +158,8 @@ class _MaskSet:
         good = {image for image in self.of_image if is_in_good_folder(image) and own.of(path(image)) is None}
         good = good if len(good) < len(self.of_image) else set()  # a folder "ok" of all images says nothing
         for image, found in self.of_image.items():
-            several = len(set(map(without_suffix, found))) < len(found)  # files of one mask, which must be equal
-            for group in [found] if self.merged and not several else [[mask] for mask in found]:
+            # files of one mask must be equal
+            for group in [found] if self.merged and not are_versions(found) else [[mask] for mask in found]:
                 first = group[0] == found[0]
                 refused = _further(task for task in self._tasks if task.image == image and first)
                 entry = ImportedEntry(
