@@ -917,10 +917,6 @@
         <translation>良品</translation>
     </message>
     <message>
-        <source>Unsure</source>
-        <translation>不确定</translation>
-    </message>
-    <message>
         <source>{label} → {verdict}  {n}</source>
         <translation>{label} → {verdict}  {n}</translation>
     </message>
@@ -2063,7 +2059,7 @@
     </message>
     <message>
         <source>Show the &amp;controls</source>
-        <translation>指出控件(&amp;C)</translation>
+        <translation>界面引导(&amp;C)</translation>
     </message>
     <message>
         <source>Point at the controls of a first project, one after another</source>
@@ -3116,10 +3112,6 @@
     <message>
         <source>NG</source>
         <translation>NG</translation>
-    </message>
-    <message>
-        <source>unsure</source>
-        <translation>不确定</translation>
     </message>
     <message>
         <source>unlike the training</source>
@@ -16386,6 +16378,14 @@
         <translation>点击添加顶点，拖动可随时移动顶点，按住 Shift 点击删除；回车闭合</translation>
     </message>
     <message>
+        <source>Click the corners; Enter adds the polygon, or excludes it if begun with Ctrl</source>
+        <translation>单击各角点，回车添加多边形；按住 Ctrl 开始则排除</translation>
+    </message>
+    <message>
+        <source>Click a region; drag moves it; 1–9: class; Del deletes</source>
+        <translation>点击区域，拖动可移动；1–9 改类别，Del 删除</translation>
+    </message>
+    <message>
         <source>&amp;Polygon</source>
         <translation>多边形(&amp;P)</translation>
     </message>
@@ -16458,10 +16458,6 @@
         <translation>检测区域：多边形之外不预测、不训练、不计数</translation>
     </message>
     <message>
-        <source>Click the corners, Enter adds the polygon to the area; begun with Ctrl, it is excluded</source>
-        <translation>单击各角点，Enter 将多边形加入区域；按住 Ctrl 开始则从区域中排除</translation>
-    </message>
-    <message>
         <source>&amp;Fill</source>
         <translation>填充(&amp;F)</translation>
     </message>
@@ -16492,10 +16488,6 @@
     <message>
         <source>Region: click a region to move, resize, delete or reclassify it</source>
         <translation>区域：点击区域后可移动、扩大、缩小、删除或更改类别</translation>
-    </message>
-    <message>
-        <source>Click a region; drag to move it; 1–9 change the class; Del deletes it</source>
-        <translation>点击区域；拖动移动；1–9 更改类别；Del 删除</translation>
     </message>
     <message>
         <source>Click or drag a box to accept; Ctrl rejects; 1–9, + and − change the suggestion</source>
