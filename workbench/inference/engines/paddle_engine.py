@@ -12,6 +12,7 @@ from types import ModuleType
 import numpy as np
 
 from ..cpu_environment import cores, cpu_environment
+from ..io.file_access import ascii_folder
 from ..model_settings import EngineOptions, ModelSettings
 from .feature_engine import Outputs
 
@@ -36,7 +37,7 @@ class PaddleEngine:
         weights = path.with_suffix(".pdiparams")
         if not weights.is_file():
             raise FileNotFoundError(f"{weights} is missing")
-        config = inference.Config(str(path), str(weights))
+        config = inference.Config()
         config.disable_glog_info()
         self.device = "cpu"
         if name != "bf16" and has_gpu():
@@ -49,7 +50,9 @@ class PaddleEngine:
                 config.enable_mkldnn_bfloat16()
             config.set_cpu_math_library_num_threads(tuning.threads or cores())
         # enable_memory_optim is not used: Paddle 3.3 rejects it for programs of this kind.
-        self._predictor = inference.create_predictor(config)
+        with ascii_folder(path.parent, path.name, weights.name) as place:
+            config.set_model(str(place / path.name), str(place / weights.name))
+            self._predictor = inference.create_predictor(config)
         self._input = self._predictor.get_input_handle(self._predictor.get_input_names()[0])
         self._outputs = [self._predictor.get_output_handle(name) for name in self._predictor.get_output_names()]
         self._lock = Lock()  # input and output handles are shared state
