@@ -917,10 +917,6 @@
         <translation>良品</translation>
     </message>
     <message>
-        <source>Unsure</source>
-        <translation>不确定</translation>
-    </message>
-    <message>
         <source>{label} → {verdict}  {n}</source>
         <translation>{label} → {verdict}  {n}</translation>
     </message>
@@ -2063,7 +2059,7 @@
     </message>
     <message>
         <source>Show the &amp;controls</source>
-        <translation>指出控件(&amp;C)</translation>
+        <translation>界面引导(&amp;C)</translation>
     </message>
     <message>
         <source>Point at the controls of a first project, one after another</source>
@@ -3116,10 +3112,6 @@
     <message>
         <source>NG</source>
         <translation>NG</translation>
-    </message>
-    <message>
-        <source>unsure</source>
-        <translation>不确定</translation>
     </message>
     <message>
         <source>unlike the training</source>
@@ -11964,6 +11956,10 @@
         <translation>仍将导出。</translation>
     </message>
     <message>
+        <source>Programs that run {names} compare no image with the training images: one that is unlike them gets a result like any other, and no result is “unsure” for this reason.</source>
+        <translation>运行 {names} 的程序不会将图片与训练图片比较：与训练图片不符的图片同样得到结果，不会因此判为“不确定”。</translation>
+    </message>
+    <message>
         <source>Checking what the model marks</source>
         <translation>正在检查模型的标记</translation>
     </message>
@@ -13308,6 +13304,26 @@
         <translation>颜色（{color}）未被使用</translation>
     </message>
     <message>
+        <source>by its name it holds predictions of a model; import it alone if they are labels</source>
+        <translation>按名称，它包含模型的预测；如果它们是标注，请单独导入</translation>
+    </message>
+    <message>
+        <source>{n} {n:file is a colored copy or shows|files are colored copies or show} numbered objects, and the {n:mask|masks} that {n:it belongs|they belong} to {n:is|are} missing</source>
+        <translation>{n} 个文件是彩色副本或显示对象编号，但缺少它们所属的掩膜</translation>
+    </message>
+    <message>
+        <source>{n} {n:archive|archives} in the folder, such as {first}, {n:was|were} not unpacked. Labels in {n:it|them} are not imported.</source>
+        <translation>文件夹中的 {n} 个压缩包（例如 {first}）未解压，其中的标注不会导入。</translation>
+    </message>
+    <message>
+        <source>none of the colors of the masks is black, so the background is unknown; add a list of the colors, such as class_dict.csv</source>
+        <translation>掩膜中没有黑色，因此无法确定背景；请添加颜色列表，例如 class_dict.csv</translation>
+    </message>
+    <message>
+        <source>{n} {n:color of smoothed edges was|colors of smoothed edges were} taken for the nearest color of an area.</source>
+        <translation>平滑边缘的 {n} 种颜色已归入最接近的区域颜色。</translation>
+    </message>
+    <message>
         <source>the color ({color}) is not listed in {file}</source>
         <translation>颜色（{color}）未列在 {file} 中</translation>
     </message>
@@ -13530,6 +13546,14 @@
     <message>
         <source>No defects are predicted although the images contain defects. Train longer or label more defects. The metrics are not meaningful.</source>
         <translation>图片上有缺陷，但模型没有检出任何缺陷。请延长训练或标注更多缺陷。指标没有意义。</translation>
+    </message>
+    <message>
+        <source>This model has no unlike score: an image of another surface whose brightness, contrast, sharpness, color and size are usual is not recognized as unlike the training images.</source>
+        <translation>此模型没有差异分数：亮度、对比度、清晰度、颜色和尺寸正常的其他表面的图片，不会被识别为与训练图片不符。</translation>
+    </message>
+    <message>
+        <source>This model compares no image with the training images: one that is unlike them is not recognized.</source>
+        <translation>此模型不会将图片与训练图片比较：无法识别与训练图片不符的图片。</translation>
     </message>
     <message>
         <source>Intervals are 95% CI with the part as the unit; none is stated below {n} parts, or {n} parts with such a label (“no CI”).</source>
@@ -16366,6 +16390,14 @@
         <translation>点击添加顶点，拖动可随时移动顶点，按住 Shift 点击删除；回车闭合</translation>
     </message>
     <message>
+        <source>Click the corners; Enter adds the polygon, or excludes it if begun with Ctrl</source>
+        <translation>单击各角点，回车添加多边形；按住 Ctrl 开始则排除</translation>
+    </message>
+    <message>
+        <source>Click a region; drag moves it; 1–9: class; Del deletes</source>
+        <translation>点击区域，拖动可移动；1–9 改类别，Del 删除</translation>
+    </message>
+    <message>
         <source>&amp;Polygon</source>
         <translation>多边形(&amp;P)</translation>
     </message>
@@ -16438,10 +16470,6 @@
         <translation>检测区域：多边形之外不预测、不训练、不计数</translation>
     </message>
     <message>
-        <source>Click the corners, Enter adds the polygon to the area; begun with Ctrl, it is excluded</source>
-        <translation>单击各角点，Enter 将多边形加入区域；按住 Ctrl 开始则从区域中排除</translation>
-    </message>
-    <message>
         <source>&amp;Fill</source>
         <translation>填充(&amp;F)</translation>
     </message>
@@ -16472,10 +16500,6 @@
     <message>
         <source>Region: click a region to move, resize, delete or reclassify it</source>
         <translation>区域：点击区域后可移动、扩大、缩小、删除或更改类别</translation>
-    </message>
-    <message>
-        <source>Click a region; drag to move it; 1–9 change the class; Del deletes it</source>
-        <translation>点击区域；拖动移动；1–9 更改类别；Del 删除</translation>
     </message>
     <message>
         <source>Click or drag a box to accept; Ctrl rejects; 1–9, + and − change the suggestion</source>

@@ -104,6 +104,12 @@ def test_bar_follows_the_project(opened, qtbot):
     assert bar.isVisible() and bar.next.text() == "Mark 5 good images as done"  # three defects are labeled
     assert bar.stages["label"].text() == "Label: 3 defective, 0 good"
     assert [stage for stage, button in bar.stages.items() if button.isChecked()] == ["label"]
+    assert bar.answer.isVisible()
+    shown = []  # numbers, names of other stages, answer
+    for width in range(1400, 300, -20):
+        bar.fit(width)
+        shown.append(("0 good" in bar.stages["label"].text(), bool(bar.stages["train"].text()), bar.answer.isVisible()))
+    assert list(dict.fromkeys(shown)) == [(True, True, True), (True, False, True), (False, False, True), (False,) * 3]
     window.classes.add()
     assert monitor.state().classes == 3
     opened.services.session.close_project()
