@@ -18,7 +18,8 @@ from tests.conftest import scratched
 from workbench.core.runs.export_options import LAYOUTS
 from workbench.core.runs.training_settings import TrainingSettings
 from workbench.inference.batch.export_package import verify_checks
-from workbench.inference.engines import paddle_engine
+from workbench.inference.engines.paddle_engine import PaddleEngine
+from workbench.inference.io import file_access
 from workbench.inference.io.image_io import read_image
 from workbench.inference.model_settings import ClassSettings, EngineOptions, ModelSettings, load_settings
 from workbench.inference.predictor import Predictor
@@ -224,14 +225,14 @@ def test_paddle_is_given_paths_that_it_opens_on_windows(tmp_path, monkeypatch, t
     places = tmp_path / temporary, tmp_path / "shared"
     for place in places:
         place.mkdir()
-    monkeypatch.setattr(paddle_engine, "ASCII_ONLY", True)
+    monkeypatch.setattr(file_access, "ASCII_ONLY", True)
     monkeypatch.setattr(tempfile, "tempdir", str(places[0]))
     monkeypatch.setenv("PROGRAMDATA", str(places[1]))
     net, stem = UNet(1, 2, (4, 8), stem=1), tmp_path / "出口 [1]" / "network"
     net.eval()
     save_program(net, TrainingSettings(model="unet"), stem)
     assert sorted(path.name for path in stem.parent.iterdir()) == ["network.json", "network.pdiparams"]
-    engine = paddle_engine.PaddleEngine(stem.with_suffix(".json"), EngineOptions(threads=1))
+    engine = PaddleEngine(stem.with_suffix(".json"), EngineOptions(threads=1))
     batch = np.random.default_rng(0).normal(0, 1, (2, 1, 16, 24)).astype(np.float32)
     expected = paddle.nn.functional.softmax(net(paddle.to_tensor(batch)), axis=1).numpy()
     assert np.abs(engine(batch) - expected).max() < 1e-5

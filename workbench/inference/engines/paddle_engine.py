@@ -2,13 +2,9 @@
 
 from __future__ import annotations
 
-import contextlib
 import os
-import shutil
-import sys
-import tempfile
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from threading import Lock
 from types import ModuleType
@@ -16,14 +12,12 @@ from types import ModuleType
 import numpy as np
 
 from ..cpu_environment import cores, cpu_environment
-from ..io.file_access import read_regular, write_atomic
+from ..io.file_access import ascii_folder
 from ..model_settings import EngineOptions, ModelSettings
 from .feature_engine import Outputs
 
 # TF32 has a 10-bit mantissa; a GPU would use it for convolutions unless this variable forbids it.
 _ENVIRONMENT = {**cpu_environment(), "GLOG_minloglevel": "2", "NVIDIA_TF32_OVERRIDE": "0"}
-
-ASCII_ONLY = sys.platform == "win32"  # Paddle passes UTF-8 to functions of Windows that expect another encoding
 
 
 class PaddleEngine:
@@ -56,7 +50,7 @@ class PaddleEngine:
                 config.enable_mkldnn_bfloat16()
             config.set_cpu_math_library_num_threads(tuning.threads or cores())
         # enable_memory_optim is not used: Paddle 3.3 rejects it for programs of this kind.
-        with paddle_folder(path.parent, path.name, weights.name) as place:
+        with ascii_folder(path.parent, path.name, weights.name) as place:
             config.set_model(str(place / path.name), str(place / weights.name))
             self._predictor = inference.create_predictor(config)
         self._input = self._predictor.get_input_handle(self._predictor.get_input_names()[0])
@@ -74,27 +68,6 @@ class PaddleEngine:
             self._predictor.run()
             output, *features = (handle.copy_to_cpu() for handle in self._outputs)
             return output, features[0] if features else None  # exports of earlier versions have no features
-
-
-@contextlib.contextmanager
-def paddle_folder(folder: Path, *names: str) -> Iterator[Path]:
-    """Yield a folder with the files `names` of `folder`. What Paddle writes there is in `folder` afterwards.
-
-    It is a temporary one if the path has characters beyond ASCII: on Windows, Paddle finds no file below such a path,
-    and writes to a folder with a damaged name. Raises OSError.
-    """
-    if not ASCII_ONLY or str(folder).isascii():
-        yield folder
-        return
-    places = tempfile.gettempdir(), os.environ.get("PROGRAMDATA")  # the first one may contain the name of the user
-    usable = next((place for place in places if place and place.isascii()), None)
-    with tempfile.TemporaryDirectory(dir=usable, ignore_cleanup_errors=True) as place:
-        for name in names:
-            shutil.copyfile(folder / name, Path(place, name))
-        yield Path(place)
-        for path in Path(place).iterdir():
-            if path.name not in names:
-                write_atomic(folder / path.name, read_regular(path))
 
 
 def import_paddle_inference() -> ModuleType:

@@ -30,10 +30,16 @@ from workbench.core.runs.onnx_files import IR_VERSION, OPSET
 from workbench.core.runs.run import Run
 from workbench.core.runs.training_settings import TrainingSettings
 from workbench.inference.engines import Engine
-from workbench.inference.engines.paddle_engine import paddle_folder
 from workbench.inference.engines.paddle_lite_engine import lite_command
 from workbench.inference.engines.registry import KINDS, cannot_make
-from workbench.inference.io.file_access import discard_tree, make_folder, read_regular, remove_file, write_atomic
+from workbench.inference.io.file_access import (
+    ascii_folder,
+    discard_tree,
+    make_folder,
+    read_regular,
+    remove_file,
+    write_atomic,
+)
 from workbench.inference.model_settings import MODEL_FILE, ModelSettings, SettingsError, load_settings
 from workbench.training import checkpoint, networks, onnx_graph
 from workbench.training.encoders import Lite0Classifier, ResNet
@@ -178,7 +184,7 @@ def save_program(net: UNet | ResNet | Lite0Classifier, settings: TrainingSetting
     answer = ProbabilityHead(net)
     answer.eval()
     spec = [InputSpec([None, settings.channels, *sides], "float32", name="picture")]
-    with paddle_folder(stem.parent) as place:
+    with ascii_folder(stem.parent) as place:
         paddle.jit.save(answer, str(place / stem.name), input_spec=spec)
 
 
@@ -201,24 +207,29 @@ def quantize(source: Path, target: Path, batches: Iterable[np.ndarray]) -> None:
             return None if batch is None else {name: batch}
 
     logging.getLogger().setLevel(logging.ERROR)  # suppresses hints for developers
-    with tempfile.TemporaryDirectory(dir=target.parent, prefix=".int8-") as place:
-        ready = Path(place) / "ready.onnx"
-        quant_pre_process(str(source), str(ready), skip_symbolic_shape=True)
-        model = onnx.load(str(ready))
-        name = model.graph.input[0].name
-        quantize_static(
-            str(ready),
-            str(target),
-            Reader(),
-            quant_format=QuantFormat.QDQ,
-            op_types_to_quantize=list(_KINDS),
-            nodes_to_exclude=_unquantized_nodes(model.graph),
-            activation_type=QuantType.QUInt8,
-            weight_type=QuantType.QInt8,
-            per_channel=True,
-            # 7-bit weights: older CPUs add pairs of products in 16 bits, which would overflow with 8 bits.
-            reduce_range=True,
-        )
+    usual = tempfile.tempdir
+    with ascii_folder(target.parent) as folder, tempfile.TemporaryDirectory(dir=folder, prefix=".int8-") as place:
+        tempfile.tempdir = place  # ONNX Runtime writes networks of its own there
+        try:
+            ready = Path(place) / "ready.onnx"
+            quant_pre_process(str(source), str(ready), skip_symbolic_shape=True)
+            model = onnx.load(str(ready))
+            name = model.graph.input[0].name
+            quantize_static(
+                str(ready),
+                str(target),
+                Reader(),
+                quant_format=QuantFormat.QDQ,
+                op_types_to_quantize=list(_KINDS),
+                nodes_to_exclude=_unquantized_nodes(model.graph),
+                activation_type=QuantType.QUInt8,
+                weight_type=QuantType.QInt8,
+                per_channel=True,
+                # 7-bit weights: older CPUs add pairs of products in 16 bits, which would overflow with 8 bits.
+                reduce_range=True,
+            )
+        finally:
+            tempfile.tempdir = usual
     onnx.checker.check_model(str(target), full_check=True)
 
 

@@ -52,9 +52,8 @@ from paddle.static import InputSpec
 
 from workbench.core.messages import Message
 from workbench.core.runs.export_options import LAYOUTS
-from workbench.inference.engines.paddle_engine import paddle_folder
 from workbench.inference.engines.registry import KINDS
-from workbench.inference.io.file_access import make_folder, read_regular, remove_tree, write_atomic
+from workbench.inference.io.file_access import ascii_folder, make_folder, read_regular, remove_tree, write_atomic
 from workbench.inference.io.opencv import cv2
 from workbench.inference.model_settings import MIRRORED, ModelSettings
 from workbench.inference.tiles import MAX_VALUE, MIN_VALUE
@@ -311,7 +310,7 @@ def write_deployment(folder: Path, settings: ModelSettings, source: LayoutSource
     make_folder(target)
     layer = DeploymentLayer(source.net, settings)
     layer.eval()
-    with paddle_folder(target) as place:
+    with ascii_folder(target) as place:
         save_layer(layer, settings, place / STEM)
         program = paddle.jit.load(str(place / STEM))
     program.eval()
