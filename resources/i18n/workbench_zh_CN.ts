@@ -13120,14 +13120,6 @@
         <translation>该掩膜含有 {n} 个不同的值，如同对象编号掩膜；请指定类别名称后导入</translation>
     </message>
     <message>
-        <source>{n} {n:image has|images have} no objects in the label files. {n:It was imported as an image|They were imported as images} without defects.</source>
-        <translation>{n} 张图片在标注文件中没有对象，已作为没有缺陷的图片导入。</translation>
-    </message>
-    <message>
-        <source>{n} {n:image has|images have} no label. {n:It was imported as an image|They were imported as images} without defects.</source>
-        <translation>{n} 张图片没有标注，已作为没有缺陷的图片导入。</translation>
-    </message>
-    <message>
         <source>{n} {n:image is|images are} in folders of images without defects. {n:It|They} got the verdict OK and an empty mask.</source>
         <translation>{n} 张图片位于无缺陷图片的文件夹中，已设为判定 OK 并赋予空掩膜。</translation>
     </message>
@@ -13566,6 +13558,14 @@
     <message>
         <source>The metrics of verdicts with fewer than {n} images or {m} parts are not reliable: {names}.</source>
         <translation>图片少于 {n} 张或零件少于 {m} 个的判定，其指标不可靠：{names}。</translation>
+    </message>
+    <message>
+        <source>{n} {n:image has|images have} no objects in the label files. {n:It counts as an image|They count as images} without defects.</source>
+        <translation>{n} 张图片在标注文件中没有对象，视为没有缺陷的图片。</translation>
+    </message>
+    <message>
+        <source>{n} {n:image has|images have} no label. {n:It counts as an image|They count as images} without defects.</source>
+        <translation>{n} 张图片没有标注，视为没有缺陷的图片。</translation>
     </message>
     <message>
         <source>it has only predictions, drafts or canceled annotations</source>
