@@ -11956,6 +11956,10 @@
         <translation>仍将导出。</translation>
     </message>
     <message>
+        <source>Programs that run {names} compare no image with the training images: one that is unlike them gets a result like any other, and no result is “unsure” for this reason.</source>
+        <translation>运行 {names} 的程序不会将图片与训练图片比较：与训练图片不符的图片同样得到结果，不会因此判为“不确定”。</translation>
+    </message>
+    <message>
         <source>Checking what the model marks</source>
         <translation>正在检查模型的标记</translation>
     </message>
@@ -13116,14 +13120,6 @@
         <translation>该掩膜含有 {n} 个不同的值，如同对象编号掩膜；请指定类别名称后导入</translation>
     </message>
     <message>
-        <source>{n} {n:image has|images have} no objects in the label files. {n:It was imported as an image|They were imported as images} without defects.</source>
-        <translation>{n} 张图片在标注文件中没有对象，已作为没有缺陷的图片导入。</translation>
-    </message>
-    <message>
-        <source>{n} {n:image has|images have} no label. {n:It was imported as an image|They were imported as images} without defects.</source>
-        <translation>{n} 张图片没有标注，已作为没有缺陷的图片导入。</translation>
-    </message>
-    <message>
         <source>{n} {n:image is|images are} in folders of images without defects. {n:It|They} got the verdict OK and an empty mask.</source>
         <translation>{n} 张图片位于无缺陷图片的文件夹中，已设为判定 OK 并赋予空掩膜。</translation>
     </message>
@@ -13298,6 +13294,18 @@
     <message>
         <source>the color ({color}) is not in use</source>
         <translation>颜色（{color}）未被使用</translation>
+    </message>
+    <message>
+        <source>by its name it holds predictions of a model; import it alone if they are labels</source>
+        <translation>按名称，它包含模型的预测；如果它们是标注，请单独导入</translation>
+    </message>
+    <message>
+        <source>{n} {n:file is a colored copy or shows|files are colored copies or show} numbered objects, and the {n:mask|masks} that {n:it belongs|they belong} to {n:is|are} missing</source>
+        <translation>{n} 个文件是彩色副本或显示对象编号，但缺少它们所属的掩膜</translation>
+    </message>
+    <message>
+        <source>{n} {n:archive|archives} in the folder, such as {first}, {n:was|were} not unpacked. Labels in {n:it|them} are not imported.</source>
+        <translation>文件夹中的 {n} 个压缩包（例如 {first}）未解压，其中的标注不会导入。</translation>
     </message>
     <message>
         <source>none of the colors of the masks is black, so the background is unknown; add a list of the colors, such as class_dict.csv</source>
@@ -13532,6 +13540,14 @@
         <translation>图片上有缺陷，但模型没有检出任何缺陷。请延长训练或标注更多缺陷。指标没有意义。</translation>
     </message>
     <message>
+        <source>This model has no unlike score: an image of another surface whose brightness, contrast, sharpness, color and size are usual is not recognized as unlike the training images.</source>
+        <translation>此模型没有差异分数：亮度、对比度、清晰度、颜色和尺寸正常的其他表面的图片，不会被识别为与训练图片不符。</translation>
+    </message>
+    <message>
+        <source>This model compares no image with the training images: one that is unlike them is not recognized.</source>
+        <translation>此模型不会将图片与训练图片比较：无法识别与训练图片不符的图片。</translation>
+    </message>
+    <message>
         <source>Intervals are 95% CI with the part as the unit; none is stated below {n} parts, or {n} parts with such a label (“no CI”).</source>
         <translation>区间为以零件为单位的 95% 置信区间；少于 {n} 个零件，或有此标注的零件少于 {n} 个时，不给出区间（“无置信区间”）。</translation>
     </message>
@@ -13542,6 +13558,14 @@
     <message>
         <source>The metrics of verdicts with fewer than {n} images or {m} parts are not reliable: {names}.</source>
         <translation>图片少于 {n} 张或零件少于 {m} 个的判定，其指标不可靠：{names}。</translation>
+    </message>
+    <message>
+        <source>{n} {n:image has|images have} no objects in the label files. {n:It counts as an image|They count as images} without defects.</source>
+        <translation>{n} 张图片在标注文件中没有对象，视为没有缺陷的图片。</translation>
+    </message>
+    <message>
+        <source>{n} {n:image has|images have} no label. {n:It counts as an image|They count as images} without defects.</source>
+        <translation>{n} 张图片没有标注，视为没有缺陷的图片。</translation>
     </message>
     <message>
         <source>it has only predictions, drafts or canceled annotations</source>

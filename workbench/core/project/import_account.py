@@ -267,6 +267,9 @@ def _extent(label: ImportedLabel) -> Rect:
     return reduce(Rect.united, found, NOTHING)
 
 
+_ARCHIVES = (".zip", ".gz", ".tgz", ".tar", ".7z", ".rar", ".bz2", ".xz")
+
+
 class ImportAccount:
     """Counts of the sources of an import by what became of them, in the ledger and the list of a report."""
 
@@ -347,6 +350,9 @@ class ImportAccount:
             place = Message("import.place", file=str(path), entry=tree.shown(image)) if several[path] > 1 else str(path)
             self._report.skipped.append((place, why))
         self._report.notes += unused_texts(count_unused([name for name in tree.files if tree.path(name) not in masks]))
+        archives = tree.with_suffix(*_ARCHIVES)
+        if archives:
+            self._report.notes.append(Message("import.archives", n=len(archives), first=archives[0]))
         if other_formats:
             self._report.notes.append(Message("import.other_formats", n=other_formats, format=self._report.format))
         for name in tree.files:

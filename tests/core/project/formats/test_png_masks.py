@@ -499,3 +499,40 @@ def test_colors_of_smoothed_edges_belong_to_the_nearest_area(project, folder):
     mask = annotation.load_mask(project, "images/a.png")
     assert report.added_classes == ["#0000ff", "#c82800"] and "edges" in " ".join(report.notes)
     assert mask is not None and int((mask == mask[14, 14]).sum()) == 16 * 16 and int((mask > 0).sum()) == 16 * 16 + 30
+
+
+@pytest.mark.parametrize("group", ["", "S0009/", "cam 1/images/"])
+def test_images_in_folders_below_that_of_good_images_have_no_defects(project, folder, group):
+    photo(folder / "NG" / "1.png")
+    save(folder / "NG" / "1_mask.png", box(255))
+    photo(folder / "OK" / group / "2.png")
+    photo(folder / "OK" / "scratch" / "3.png")
+    import_labels(project, folder)
+    assert annotation.load_note(project, f"OK/{group}2.png").verdict == "OK"
+    assert annotation.load_note(project, "OK/scratch/3.png").status == "new"
+
+
+def test_a_list_with_numbers_names_and_colors_names_the_classes(project, folder):
+    photo(folder / "a.jpg")
+    save(folder / "label" / "a.png", box(2))
+    (folder / "label" / "autosave_label.txt").write_text("1 scratch 200 20 30\n2 small pit 20 200 30\n", "utf-8")
+    assert import_labels(project, folder).added_classes == ["small pit"]
+
+
+def test_copies_of_masks_alone_are_named(project, folder):
+    photo(folder / "leftImg8bit" / "a_leftImg8bit.png")
+    save(folder / "gtFine" / "a_gtFine_instanceIds.png", box(255))
+    with pytest.raises(problems.NothingToImport, match="masks? that it belongs to"):
+        import_labels(project, folder)
+
+
+@pytest.mark.parametrize("name", ["a_mask (1)", "a_mask - Copy", "a_mask - 副本"])
+def test_a_copy_of_a_mask_that_was_changed_is_no_part_of_it(project, folder, name):
+    for image in "ab":
+        photo(folder / f"{image}.png")
+        save(folder / f"{image}_mask.png", box(255))
+    save(folder / f"{name}.png", box(255, at=(20, 30, 30, 40)))
+    save(folder / "b_mask_2.png", box(255, at=(20, 30, 30, 40)))  # another object
+    report = import_labels(project, folder)
+    found = {key: annotation.load_note(project, key).status for key in project.images()}
+    assert found == {"a.png": "new", "b.png": "done"} and not report.ledger.complete

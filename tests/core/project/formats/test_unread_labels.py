@@ -672,3 +672,46 @@ def test_a_mask_in_a_format_that_is_not_read_is_named_with_its_image(project, fo
     report = import_labels(project, folder, background=True)
     assert [status(project, f"images/{name}.png") for name in "abc"] == ["done", "done", "new"]
     assert any("c.psd" in place for place, _ in report.skipped) and not report.ledger.complete
+
+
+@pytest.mark.parametrize("place", ["runs/predict2/labels", "submission.csv"])
+def test_predictions_beside_labels_are_not_imported_as_labels(project, folder, place):
+    for name in "abc":
+        photo(folder / "images" / f"{name}.png")
+    if place.endswith(".csv"):
+        titles, row = "filename,xmin,ymin,xmax,ymax,class\n", "{}.png,4,4,12,12,pit\n"
+        (folder / "train.csv").write_text(titles + row.format("a"), "utf-8")
+        (folder / place).write_text(titles + row.format("b") + row.format("c"), "utf-8")
+    else:
+        for kind, names in (("labels", "ab"), (place, "bc")):
+            (folder / kind).mkdir(parents=True)
+            for name in names:
+                (folder / kind / f"{name}.txt").write_text(LINE if kind == "labels" else LINE.replace("0.1", "0.2"))
+    report = import_labels(project, folder)
+    expected = ["started", "new", "new"] if place.endswith(".csv") else ["done", "done", "new"]
+    assert [status(project, f"images/{name}.png") for name in "abc"] == expected
+    assert {why.id for _, why in report.skipped} == {"import.predicted"} and not report.ledger.complete
+
+
+def test_predictions_alone_are_imported(project, folder):
+    photo(folder / "images" / "a.png")
+    (folder / "predictions").mkdir()
+    (folder / "predictions" / "a.txt").write_text(LINE)
+    assert import_labels(project, folder).labeled == 1 and status(project, "images/a.png") == "done"
+
+
+def test_a_box_without_a_class_in_a_table_of_classes_is_refused(project, folder):
+    for name in "ab":
+        photo(folder / f"{name}.png")
+    (folder / "boxes.csv").write_text(
+        "filename,xmin,ymin,xmax,ymax,class\na.png,4,4,9,9,\nb.png,4,4,9,9,pit\n", "utf-8"
+    )
+    report = import_labels(project, folder)
+    assert report.added_classes == ["pit"] and [why.id for _, why in report.skipped] == ["import.no_label"]
+
+
+def test_an_archive_in_the_folder_is_named(project, folder):
+    photo(folder / "OK" / "a.png")
+    photo(folder / "NG" / "b.png")
+    (folder / "labels.json.gz").write_bytes(b"\x1f\x8b")
+    assert any("labels.json.gz" in note for note in import_labels(project, folder).notes)

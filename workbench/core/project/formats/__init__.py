@@ -35,6 +35,7 @@ from workbench.core.project.formats.base import (
     ImportedLabel,
     ImportedLabels,
     ImportOptions,
+    Refusal,
     comparable,
     empty_label,
     suffix_of,
@@ -77,6 +78,8 @@ class Format:
         batch = self.reader(tree.chosen_part() if self.of_images else tree, options, known)
         if tree.chosen is not None:
             batch.unlabeled = [(path, key) for path, key in batch.unlabeled if path in tree.chosen]
+        if self.own_files:
+            _leave_out_predictions(tree, batch)
         batch.unread = _unread_labels(tree, batch)
         if options.background and self.of_pixels:
             batch.entries += [
@@ -125,6 +128,29 @@ FORMATS: dict[str, Format] = {
         ),
     )
 }
+
+
+_PREDICTED = frozenset(
+    "pred preds predict predicts predicted prediction predictions inference inferred submission submissions".split()
+)
+
+
+def _is_predicted(file: str) -> bool:
+    """Return True for a file that a word in its name or folder calls one of predictions: "runs/predict2/a.txt"."""
+    return not _PREDICTED.isdisjoint(re.findall(r"[^\W\d_]+", file.casefold()))
+
+
+def _leave_out_predictions(tree: FileTree, batch: ImportedLabels) -> None:
+    """Refuse the predictions of a model beside labels of the same format."""
+    predicted = [entry for entry in batch.entries if _is_predicted(tree.shown(entry.label))]
+    batch.entries = [entry for entry in batch.entries if entry not in predicted] or predicted
+    if batch.entries is predicted:
+        return
+    used = {entry.image for entry in batch.entries}
+    others = {entry.image: entry.key for entry in predicted if entry.image is not None and entry.image not in used}
+    batch.unlabeled += others.items()
+    files = dict.fromkeys(entry.label for entry in predicted)
+    batch.refused += [Refusal(file, Message("import.predicted"), images=()) for file in files]
 
 
 def _with_original_names(tree: FileTree, entry: ImportedEntry, options: ImportOptions) -> ImportedEntry:

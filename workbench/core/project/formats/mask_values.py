@@ -43,6 +43,7 @@ LIST_FILES = (
     "classes.txt",
     "label.txt",
     "label_names.txt",
+    "autosave_label.txt",
 )
 BACKGROUND_NAMES = frozenset(("background", "_background_", "__background__", "bg", "背景"))
 IGNORE_NAMES = frozenset(("__ignore__", "ignore", "void", "_ignore_", "忽略"))
@@ -128,6 +129,8 @@ def parse_text(file: str, text: str) -> LabelList | None:
         lines[1:] = [line.rpartition(" ")[0].strip() for line in lines[1:]]
     rows = [(line, _CVAT.match(line) or _PADDLELABEL.match(line)) for line in lines]
     found = [(match["name"].strip(), _color(match["colour"] or "")) if match else (line, None) for line, match in rows]
+    if all(name.startswith(f"{number} ") for number, (name, _) in enumerate(found, 1)):  # EISeg
+        found = [(name.partition(" ")[2].strip(), color) for name, color in found]
     return _from_rows(file, found)
 
 

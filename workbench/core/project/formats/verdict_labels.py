@@ -31,7 +31,14 @@ from workbench.core.project.formats.base import (
 )
 from workbench.core.project.formats.data_split import split_of
 from workbench.core.project.formats.label_export import ExportedImage, LabelExport, LabelWriter
-from workbench.core.project.formats.label_tables import SPLIT_COLUMNS, LabelTable, is_number, is_region_table, tables
+from workbench.core.project.formats.label_tables import (
+    SPLIT_COLUMNS,
+    VERDICT_COLUMNS,
+    LabelTable,
+    is_number,
+    is_region_table,
+    tables,
+)
 from workbench.core.project.formats.mask_pairing import masks_beside_images
 from workbench.core.project.formats.shape_labels import ShapedImage, find_shapes
 from workbench.core.project.formats.text_files import listed_names
@@ -39,7 +46,6 @@ from workbench.core.project.storage import same_content, write_text
 from workbench.inference.io.image_io import IMAGE_SUFFIXES
 
 _LABEL_SUFFIXES = (*IMAGE_SUFFIXES, ".gif", ".xml", ".txt", ".json", ".npy", ".mat")
-_LABEL_COLUMNS = "verdict result label class category target grade classname 判定 结果 标签 类别".split()
 _UNDECIDED = frozenset(("", "na", "nan", "null", "tbd", "unknown", "unsure"))  # see `normalized_name`
 _OTHER_COLUMNS = frozenset(("region_shape_attributes", "annotation_id"))  # of VIA and of Label Studio
 _TITLES = ("image", "verdict", "split")  # of the tables that the workbench writes
@@ -150,7 +156,7 @@ def _table_verdicts(table: LabelTable, names: list[str]) -> tuple[dict[str, str]
 
 def _verdict_columns(table: LabelTable) -> tuple[list[int], bool]:
     """Return the columns of the verdicts, and whether they are one of 0 and 1 for each label; [] if unclear."""
-    others, named = table.others(), table.titled(*_LABEL_COLUMNS)
+    others, named = table.others(), table.titled(*VERDICT_COLUMNS)
     if not table.header:
         return others if len(others) == 1 else [], False
     if not named and len(others) > 1 and all(table.cells(i) <= {"0", "1"} for i in others):
