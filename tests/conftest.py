@@ -150,7 +150,9 @@ def forked_programs(niceness_of_children) -> Iterator[ForkedPrograms]:
     the niceness of the tests: one of lower priority waits for minutes on a busy core.
     """
     command_line = {**os.environ, "PYTHONPATH": str(ROOT), "PYTHONUTF8": "1"}
-    programs = ForkedPrograms({"workbench": command_line, "workbench.training": worker_environment("cpu")})
+    programs = ForkedPrograms(
+        {"workbench": [command_line, worker_environment()], "workbench.training": [worker_environment("cpu")]}
+    )
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(os, "fsync", lambda file: None)
         patch.setenv(SHORT_END, "1")
