@@ -149,7 +149,7 @@ class ForkedPrograms:
         self.enabled = True
         self.forked = 0
         self._environments = environments
-        self._servers: dict[tuple[str, int], ForkServer | None] = {}
+        self._servers: dict[tuple, ForkServer | None] = {}  # by program and its variables
         self._lock = threading.Lock()
 
     def method(self) -> Callable[..., None]:
@@ -198,13 +198,13 @@ class ForkedPrograms:
 
     def _server(self, module: str, environment: Mapping[str, str]) -> ForkServer | None:
         """Return the running server of a program, or None if it does not suit this environment."""
-        for number, expected in enumerate(self._environments.get(module, ())):
-            if relevant(environment) == relevant(expected):
-                break
-        else:
+        wanted = relevant(environment)
+        suitable = (one for one in self._environments.get(module, ()) if relevant(one) == wanted)
+        expected = next(suitable, None)
+        if expected is None:
             return None
         with self._lock:
-            key = module, number
+            key = module, *sorted(wanted.items())
             if key not in self._servers:
                 self._servers[key] = None
                 with contextlib.suppress(ConnectionError):
