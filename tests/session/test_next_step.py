@@ -58,7 +58,7 @@ def seen(state=TRAINED, **changes):
         (replace(LABELED, training=True, writable=False), "train", "training_read_only", "", 0, None),
         (replace(TRAINED, run=replace(RUN, missed=4, false_alarms=9)), "evaluate", "missed", "evaluation", 4, None),
         (replace(TRAINED, run=replace(RUN, false_alarms=9)), "evaluate", "false_alarms", "evaluation", 9, None),
-        (replace(TRAINED, run=replace(RUN, missed=4, cross_fitted=True)), "evaluate", "evaluate", "evaluation", 0, None),
+        (replace(TRAINED, run=replace(RUN, missed=4, cross_fitted=True)), *("evaluate",) * 2, "evaluation", 0, None),
         (TRAINED, "evaluate", "evaluate", "evaluation", 0, None),
         (seen(), "export", "export", "export", 0, None),
         (seen(missed=5, good_alarms=3), "export", "export", "export", 0, "alarms"),
