@@ -237,7 +237,6 @@ def unlike_images(stage: Stage) -> None:
     dialog.start()
     stage.wait(lambda: not dialog.job.running and dialog.results.rowCount() > 3)
     dialog.resize(1240, 460)
-    dialog.table.setColumnWidth(1, 400)
     dialog.table.selectRow(0)
     stage.pause(1.5)
     stage.parts = (dialog,)

@@ -191,6 +191,7 @@ class Stage:
 
 def with_margin(image: QImage) -> QImage:
     """Return an image with a margin in the color of its corner."""
+    image.setDevicePixelRatio(1)
     target = QImage(image.width() + 4 * _MARGIN, image.height() + 4 * _MARGIN, QImage.Format.Format_RGB32)
     target.fill(image.pixelColor(image.width() - 1, 0))
     painter = QPainter(target)

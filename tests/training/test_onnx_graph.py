@@ -9,8 +9,12 @@ import paddle
 import pytest
 
 from workbench.core.runs.onnx_files import OPSET
+from workbench.core.runs.training_settings import TrainingSettings
+from workbench.inference.engines.paddle_engine import PaddleEngine
+from workbench.inference.model_settings import EngineOptions
 from workbench.training import onnx_graph
-from workbench.training.encoders import ResNet
+from workbench.training.encoders import Lite0Classifier, ResNet
+from workbench.training.export.export_formats import save_program
 from workbench.training.networks import UNet
 
 NETWORKS = {
@@ -20,6 +24,7 @@ NETWORKS = {
     "resnet inside": (lambda: UNet(1, 2, [], encoder="resnet18", width=0.125), 1, None),
     "small verdicts": (lambda: ResNet(1, 3, depth=18, width=0.125, input_size=64), 1, 64),
     "standardized": (lambda: ResNet(1, 3, depth=18, width=0.125, input_size=64, standardize=True), 1, 64),
+    "lite0": (lambda: Lite0Classifier(1, 3, rate=1.0), 1, 64),
     "verdicts": (lambda: ResNet(3, 5, depth=50, width=0.125, input_size=128), 3, 128),
 }
 
@@ -64,6 +69,22 @@ def test_results_equal_those_of_the_network(network_case):
             height = width = side
         batch = pictures(generator, count, channels, height, width)
         assert np.abs(output_of_onnx(model, batch) - output_of(net, batch)).max() < 2e-5
+
+
+def test_features_of_the_saved_program_equal_those_of_the_model(network_case, tmp_path):
+    net, channels, side = network_case
+    settings = TrainingSettings(model="unet" if side is None else "resnet", channels=channels, input_size=side or 224)
+    save_program(net, settings, tmp_path / "network")
+    program = PaddleEngine(tmp_path / "network.json", EngineOptions())
+    model = onnx_graph.to_onnx(net, channels, side, features=True).SerializeToString()
+    session = onnxruntime.InferenceSession(model, providers=["CPUExecutionProvider"])
+    generator = np.random.default_rng(7)
+    for count, height, width in [(1, 64, 64), (2, 96, 160)]:
+        batch = pictures(generator, count, channels, side or height, side or width)
+        output, features = session.run(None, {"picture": batch})
+        assert np.abs(program(batch) - output).max() < 2e-5
+        found = program.with_features(batch)[1]
+        assert found.shape == features.shape and np.abs(found - features).max() < 1e-4 * np.abs(features).max()
 
 
 def test_uniform_image_has_finite_results(network_case):

@@ -126,9 +126,12 @@ class ResNet(ResNetBody):
         self.head = nn.Linear(self.outputs, outputs)
 
     def forward(self, x: paddle.Tensor) -> paddle.Tensor:
-        if self.standardize is not None:
-            x = self.standardize(x)
-        return self.head(self.stages(x)[-1].mean(axis=[2, 3]))
+        return self.with_stages(x)[0]
+
+    def with_stages(self, x: paddle.Tensor) -> tuple[paddle.Tensor, list[paddle.Tensor]]:
+        """Return the logits and the outputs of `stages`."""
+        stages = self.stages(x if self.standardize is None else self.standardize(x))
+        return self.head(stages[-1].mean(axis=[2, 3])), stages
 
 
 # --- EfficientNet-Lite0 ---------------------------------------------------------------------------
@@ -228,8 +231,14 @@ class Lite0Classifier(nn.Layer):
         then its standard deviation, then the fourth root of the mean fourth power of what exceeds the mean: great if a
         few positions differ much, as in a small defect.
         """
+        return self._statistics([x, *self._stages(x)])
+
+    def _stages(self, x: paddle.Tensor) -> list[paddle.Tensor]:
+        return self.body.stages(x if self.standardize is None else self.standardize(x))
+
+    def _statistics(self, levels: list[paddle.Tensor]) -> paddle.Tensor:
         values: list[paddle.Tensor] = []
-        for level in [x, *self.body.stages(x if self.standardize is None else self.standardize(x))]:
+        for level in levels:
             level = level.astype("float32")  # fourth powers exceed 16 bits
             mean = level.mean(axis=[2, 3], keepdim=True)
             centered = level - mean
@@ -243,4 +252,9 @@ class Lite0Classifier(nn.Layer):
         return paddle.pow(x.mean(axis=[2, 3]) + self.epsilon, 0.5)  # converters of older programs do not support sqrt
 
     def forward(self, x: paddle.Tensor) -> paddle.Tensor:
-        return self.head((self.statistics(x) - self.center) * self.scale)
+        return self.with_stages(x)[0]
+
+    def with_stages(self, x: paddle.Tensor) -> tuple[paddle.Tensor, list[paddle.Tensor]]:
+        """Return the logits and the levels of the body."""
+        stages = self._stages(x)
+        return self.head((self._statistics([x, *stages]) - self.center) * self.scale), stages

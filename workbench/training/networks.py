@@ -171,6 +171,10 @@ class UNet(nn.Layer):
         self.outputs, self.stem_size = outputs, stem
 
     def forward(self, x: paddle.Tensor) -> paddle.Tensor:
+        return self.with_stages(x)[0]
+
+    def with_stages(self, x: paddle.Tensor) -> tuple[paddle.Tensor, list[paddle.Tensor]]:
+        """Return the logits and the outputs of the encoder's stages."""
         if self.contrast is not None:
             x = self.contrast(x)
         if self.stem is not None:
@@ -180,7 +184,7 @@ class UNet(nn.Layer):
         for up_block, skip in zip(self.up, stage_outputs[-2::-1]):
             x = up_block(x, skip)
         x = self.head(x)
-        return x if self.stem_size == 1 else nn.functional.pixel_shuffle(x, self.stem_size)
+        return (x if self.stem_size == 1 else nn.functional.pixel_shuffle(x, self.stem_size)), stage_outputs
 
     def interpolate_contrast(self, on: bool) -> None:
         """Compute the local contrast by interpolation, if there is one: see `LocalContrast.interpolated`."""
@@ -221,14 +225,25 @@ _PIXELS_PER_BATCH = 1 << 20  # pixels of the tiles that form one batch
 
 
 class ProbabilityHead(nn.Layer):
-    """Network with softmax output: the form that is saved, converted and shipped."""
+    """Network with softmax output and its features: the form that is saved, converted and shipped."""
 
-    def __init__(self, net: nn.Layer) -> None:
+    def __init__(self, net: UNet | ResNet | Lite0Classifier) -> None:
         super().__init__()
         self.net = net
 
-    def forward(self, x: paddle.Tensor) -> paddle.Tensor:
-        return nn.functional.softmax(self.net(x), axis=1)
+    def forward(self, x: paddle.Tensor) -> tuple[paddle.Tensor, paddle.Tensor]:
+        logits, stages = self.net.with_stages(x)
+        sides = cell_sides(len(stages), small=isinstance(self.net, ResNet) and self.net.small)
+        cells = [nn.functional.avg_pool2d(stage, side) for stage, side in zip(stages, sides)]
+        return nn.functional.softmax(logits, axis=1), paddle.concat(cells, axis=1)
+
+
+def cell_sides(stages: int, *, small: bool) -> list[int]:
+    """Return of each of so many stages of an encoder the positions along a side of a cell of the features.
+
+    A cell is as large as a position of the last stage. small: the first two stages have the same size.
+    """
+    return [2 ** (stages - 1 - (max(number, 1) if small else number)) for number in range(stages)]
 
 
 def build(settings: TrainingSettings, dataset: Dataset, *, on_gpu: bool = False) -> UNet | ResNet | Lite0Classifier:

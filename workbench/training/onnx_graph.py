@@ -32,7 +32,7 @@ from workbench.training.encoders import (
     ResNetBody,
     Standardized,
 )
-from workbench.training.networks import DoubleConvolution, LocalContrast, UNet
+from workbench.training.networks import DoubleConvolution, LocalContrast, UNet, cell_sides
 from workbench.training.optimizers import to_array
 
 Verdicts = ResNet | Lite0Classifier
@@ -74,10 +74,10 @@ def to_onnx(
 
 def _features_output(graph: OnnxGraph, stages: Sequence[str], *, small: bool) -> None:
     """Add the means of all stages over cells of the last one. small: the first two have the same size."""
-    pooled = []
-    for number, stage in enumerate(stages):
-        side = 2 ** (len(stages) - 1 - (max(number, 1) if small else number))
-        pooled.append(graph.add("AveragePool", [stage], kernel_shape=[side] * 2, strides=[side] * 2))
+    pooled = [
+        graph.add("AveragePool", [stage], kernel_shape=[side] * 2, strides=[side] * 2)
+        for stage, side in zip(stages, cell_sides(len(stages), small=small))
+    ]
     graph.add("Concat", pooled, FEATURES, axis=1)
 
 

@@ -365,17 +365,20 @@ import numpy as np
 from pathlib import Path
 from workbench.inference.engines import load_engine
 from workbench.inference.engines.paddle_engine import import_paddle_inference
+from workbench.inference.io.file_access import ascii_folder
 import_paddle_inference()
 import paddle
 from paddle.static import InputSpec
 folder = Path(sys.argv[1])
+(folder / "paddle").mkdir()
 kernel, bias = np.load(folder / "kernel.npy"), np.load(folder / "bias.npy")
 conv = paddle.nn.Conv2D(1, len(bias), 1)
 conv.weight.set_value(kernel.astype("float32").reshape(-1, 1, 1, 1))
 conv.bias.set_value(bias.astype("float32"))
 net = paddle.nn.Sequential(conv, paddle.nn.Softmax(axis=1))
 net.eval()
-paddle.jit.save(net, str(folder / "paddle" / "network"), input_spec=[InputSpec([None, 1, None, None])])
+with ascii_folder(folder / "paddle") as place:
+    paddle.jit.save(net, str(place / "network"), input_spec=[InputSpec([None, 1, None, None])])
 from dataclasses import replace
 from workbench.inference.batch.export_package import self_test
 from workbench.inference.predictor import Predictor

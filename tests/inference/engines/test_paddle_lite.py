@@ -31,6 +31,8 @@ class Predictor:
         self.tensor = Tensor()
     def get_input(self, number):
         return self.tensor
+    def get_output_names(self):
+        return ["probabilities", "features"]
     get_output = get_input
     def run(self):
         print("a line of the library", flush=True)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import json
 import sys
+import tempfile
 from pathlib import Path
 
 import numpy as np
@@ -15,12 +16,16 @@ import yaml
 
 from tests.conftest import scratched
 from workbench.core.runs.export_options import LAYOUTS
+from workbench.core.runs.training_settings import TrainingSettings
 from workbench.inference.batch.export_package import verify_checks
+from workbench.inference.engines.paddle_engine import PaddleEngine
+from workbench.inference.io import file_access
 from workbench.inference.io.image_io import read_image
-from workbench.inference.model_settings import ClassSettings, ModelSettings, load_settings
+from workbench.inference.model_settings import ClassSettings, EngineOptions, ModelSettings, load_settings
 from workbench.inference.predictor import Predictor
 from workbench.inference.tiles import normalize
 from workbench.training.export import layouts
+from workbench.training.export.export_formats import save_program
 from workbench.training.export.layouts import LayoutSource, model_config, safe_name
 from workbench.training.networks import UNet
 from workbench.training.onnx_graph import to_onnx
@@ -213,6 +218,26 @@ def test_paddle_program_that_differs_is_not_kept(tmp_path, monkeypatch):
     monkeypatch.setattr(layouts, "MAX_VALUE", -0.4)
     result = layouts.write_deployment(tmp_path, settings, layout_source(net, image))
     assert not result.passed and not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize("temporary", ["temporary", "临时"])
+def test_paddle_is_given_paths_that_it_opens_on_windows(tmp_path, monkeypatch, temporary):
+    places = tmp_path / temporary, tmp_path / "shared"
+    for place in places:
+        place.mkdir()
+    monkeypatch.setattr(file_access, "ASCII_ONLY", True)
+    monkeypatch.setattr(tempfile, "tempdir", str(places[0]))
+    monkeypatch.setenv("PROGRAMDATA", str(places[1]))
+    net, stem = UNet(1, 2, (4, 8), stem=1), tmp_path / "出口 [1]" / "network"
+    net.eval()
+    save_program(net, TrainingSettings(model="unet"), stem)
+    assert sorted(path.name for path in stem.parent.iterdir()) == ["network.json", "network.pdiparams"]
+    engine = PaddleEngine(stem.with_suffix(".json"), EngineOptions(threads=1))
+    batch = np.random.default_rng(0).normal(0, 1, (2, 1, 16, 24)).astype(np.float32)
+    expected = paddle.nn.functional.softmax(net(paddle.to_tensor(batch)), axis=1).numpy()
+    assert np.abs(engine(batch) - expected).max() < 1e-5
+    assert sorted(path.name for path in tmp_path.iterdir()) == sorted([stem.parent.name, *(p.name for p in places)])
+    assert not [*places[0].iterdir(), *places[1].iterdir()]
 
 
 def test_resized_images_are_refused_for_paddle(tmp_path):

@@ -6,8 +6,10 @@ import shutil
 import subprocess
 from pathlib import Path
 
+import numpy as np
 import pytest
 
+from tests.conftest import scratched
 from tests.training.conftest import run_inside
 from workbench.inference.engines.paddle_lite_engine import PYTHON_VARIABLE
 from workbench.inference.predictor import Predictor
@@ -39,4 +41,8 @@ def test_paddle_lite_gives_the_results_of_the_run(name, lite_python, tmp_path, m
     assert exporter.end() == 0, exporter.lines[-1:]
     parity = exporter.last.result["parity"]["lite"]
     assert parity["passed"] and parity["max_abs"] < 1e-4 and parity["mask_agreement"] == 1.0
-    assert Predictor.open(tmp_path / "out").engine.name == "lite"
+    exported, of_run = Predictor.open(tmp_path / "out"), Predictor.open(run.best)
+    assert exported.engine.name == "lite"
+    for seed in range(2):
+        image = scratched(np.random.default_rng(seed))[0]
+        assert exported.predict(image).input.unlike == pytest.approx(of_run.predict(image).input.unlike, rel=1e-2)

@@ -45,6 +45,7 @@ def test_results_of_a_line_are_seen_compared_and_reported(application, logs, qtb
     assert dialog.plot.rates == ["NG", "class pit"] and dialog.bars.counts == [("pit", 87)]
     dialog.table.selectRow(29)
     assert dialog.bars.counts == [("pit", 20)]
+    assert dialog.last.geometry().right() == dialog.bars.geometry().right()  # no room is left for a preview
     dialog.last.selectRow(0)
     qtbot.waitUntil(lambda: not dialog.preview.pixmap().isNull())
     assert dialog.last.item(0, 1).text() == "part 1179"

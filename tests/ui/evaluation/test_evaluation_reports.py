@@ -84,6 +84,7 @@ def test_comparison_shows_metrics_in_words_and_both_predictions(dialog, applicat
     why = "(no CI)"
     values = [f"0.00 {why}, 0 on 8 images", f"0.12 {why}, 1 on 8 images", f"+0.12 {why}"]
     assert texts[2] == ["False alarms per image", *values, "not known"]
+    qtbot.waitUntil(lambda: all(dialog.table.rowHeight(row) >= dialog.table.sizeHintForRow(row) for row in range(6)))
     assert "8 images of 4 parts" in dialog.status.text() and "Only 4 parts were compared" in dialog.status.text()
     assert "differ on 1 of 8" in dialog.pairs_heading.text()
     assert [button.text() for button in dialog.pairs.buttons] == [FALSE] and dialog.legend.isVisible()

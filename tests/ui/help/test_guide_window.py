@@ -38,6 +38,7 @@ def click_link(guide: GuideWindow, text: str) -> None:
 def test_every_page_is_in_the_contents_and_opens(guide):
     assert shown(guide) == "index.md"
     assert guide.contents.count() == len(guide.pages) > 10
+    assert not guide.contents.horizontalScrollBar().isVisible()
     for row, page in enumerate(guide.pages):
         guide.contents.setCurrentRow(row)
         assert shown(guide) == page.path.name

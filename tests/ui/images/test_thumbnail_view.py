@@ -176,6 +176,15 @@ def test_table_shows_and_sorts_by_columns(opened, pictures, qtbot):
     pictures.toggle_thumbnails()
 
 
+def test_table_fits_into_a_window_of_1280_pixels(style_sheet, opened, pictures, qtbot):
+    opened.window.resize(1280, 720)
+    pictures.toggle_thumbnails()
+    pictures.thumbnail_view.show_table(True)
+    qtbot.wait(50)
+    assert pictures.thumbnail_view.table_view.horizontalScrollBar().maximum() == 0
+    pictures.toggle_thumbnails()
+
+
 def test_thumbnails_show_current_labels(driver):
     session, pictures = driver.session, driver.window.images
     driver.open("lot1/new.png")

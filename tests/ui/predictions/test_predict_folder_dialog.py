@@ -14,9 +14,10 @@ from PySide6.QtTest import QTest
 
 from tests.inference.conftest import gray_export, limited_export, spotted, unlike_images, verdict_export
 from workbench.inference.io.image_io import write_png
+from workbench.inference.verdict_rule import ResultsSummary
 from workbench.session import prediction_jobs
 from workbench.ui.predictions.predict_folder_dialog import PredictFolderDialog
-from workbench.ui.text import formatting
+from workbench.ui.text import formatting, image_texts
 from workbench.ui.widgets.dialogs import Question
 
 __all__ = ["gray_export", "limited_export", "unlike_images", "verdict_export"]
@@ -115,12 +116,28 @@ def test_unlike_images_are_named_with_their_reasons(dialog, limited_export, unli
         click(dialog.start_button)
     shown = dict(zip(column_texts(dialog, 0), column_texts(dialog, 1)))
     assert shown["black.png"] == "unsure: every pixel has the value 0" and shown["good.png"] == "OK"
-    assert dialog.status.text().endswith("3 images are unlike the training images.")
+    told = "3 images are unlike the training images. This model has no unlike score: "
+    assert told in dialog.status.text()
     for name, remark in (("black.png", "every pixel has the value 0"), ("good.png", "")):
         dialog.table.selectRow(column_texts(dialog, 0).index(name))
         assert dialog.remark.text() == remark
     row = column_texts(dialog, 0).index("good-12.png")
-    assert dialog.results.index(row, 1).data(Qt.ItemDataRole.ToolTipRole).startswith("12-bit values are scaled")
+    assert "good-12.png\n12-bit values are scaled" in dialog.results.index(row, 0).data(Qt.ItemDataRole.ToolTipRole)
+
+
+def test_names_are_whole_and_unsure_is_translated(
+    dialog, limited_export, unlike_images, tmp_path, qtbot, qapp, request
+):
+    name = "line-3-station-2-part-00417.png"
+    (unlike_images / "black.png").rename(unlike_images / name)
+    fill_form(dialog, limited_export, unlike_images, tmp_path / "out")
+    with qtbot.waitSignal(dialog.job.ended, timeout=LONG):
+        click(dialog.start_button)
+    assert dialog.table.columnWidth(0) > dialog.table.fontMetrics().horizontalAdvance(name)
+    translators = formatting.install(qapp, "zh_CN")
+    request.addfinalizer(lambda: [*map(qapp.removeTranslator, translators), formatting.install(qapp, "en")])
+    assert column_texts(dialog, 1)[column_texts(dialog, 0).index(name)].startswith("不确定：")
+    assert image_texts.summary_text(ResultsSummary(6, {"unsure": 3}, None)).startswith("不确定 3")
 
 
 def test_stopped_prediction_continues(dialog, gray_export, images, tmp_path, qtbot, monkeypatch):

@@ -74,6 +74,7 @@ def test_everything_follows_the_chosen_model(window, application, runs, qtbot):
     entries = choices(window)
     assert [action.isChecked() for action in entries.values()] == [True, False, False]
     chosen = next(action for text, action in entries.items() if "09:00" in text)
+    assert chosen.text().endswith("  ·  Dice, any defect 0.63 (validation images)")
     chosen.trigger()
     assert read_project_file(root).model_in_use == second.name
     assert chip.texts[0] == "Model in use: UNet 11-21 09:00 · Dice, any defect 0.63 (validation images)"

@@ -104,6 +104,12 @@ def test_bar_follows_the_project(opened, qtbot):
     assert bar.isVisible() and bar.next.text() == "Mark 5 good images as done"  # three defects are labeled
     assert bar.stages["label"].text() == "Label: 3 defective, 0 good"
     assert [stage for stage, button in bar.stages.items() if button.isChecked()] == ["label"]
+    assert bar.answer.isVisible()
+    shown = []  # numbers, names of other stages, answer
+    for width in range(1400, 300, -20):
+        bar.fit(width)
+        shown.append(("0 good" in bar.stages["label"].text(), bool(bar.stages["train"].text()), bar.answer.isVisible()))
+    assert list(dict.fromkeys(shown)) == [(True, True, True), (True, False, True), (False, False, True), (False,) * 3]
     window.classes.add()
     assert monitor.state().classes == 3
     opened.services.session.close_project()
@@ -276,6 +282,10 @@ def test_short_messages_are_small_at_the_lower_left_one_at_a_time(style_sheet, d
     assert messages.texts == ["error", "no button", "offer"] and messages.shown[-1]._timer is None
     corner = canvas.mapTo(messages.parentWidget(), QPoint(0, canvas.height()))
     assert messages.width() <= 440 and messages.x() - corner.x() == corner.y() - messages.geometry().bottom() - 1 == 10
+    messages.clear()
+    buttons = [(text, messages.clear) for text in ("Compare…", "Use UNet 11-28 17:53")]
+    messages.show_message("info", "UNet 11-28 17:53 is ready.", 30 * "difference ", buttons=buttons, lasting=True)
+    assert messages.shown[0]._labels["advice"].width() > 340  # the buttons are below a long text
 
 
 def test_progress_of_a_closed_project_is_not_shown(opened):

@@ -33,13 +33,14 @@ from workbench.inference.io.opencv import cv2
 from workbench.inference.io.tiff_regions import ImageArray, NotByRegion, TiffImage, tiff_pages, tiff_size
 from workbench.inference.overlay_drawing import to_display
 
+VIDEO_SUFFIXES = (".webm", ".mp4", ".avi", ".mov", ".mkv", ".wmv")
 # Suffixes of one kind, and a program that converts them to PNG.
 _CONVERTERS: tuple[tuple[str, str], ...] = (
     (".heic .heif .avif .jxl .psd .tga .ico .exr .hdr .dds .pcx", "ImageMagick (magick mogrify -format png)"),
     (".dcm .dicom", "ImageJ"),
     (".nii .nrrd .mha .czi .lif .nd2 .oib .vsi .svs .ndpi .mrxs", "ImageJ with Bio-Formats"),
     (".nef .cr2 .cr3 .arw .dng .orf .rw2 .raf .pef", "darktable"),
-    (".gif .apng .webm .mp4 .avi .mov .mkv .wmv", "ffmpeg"),
+    (" ".join((".gif", ".apng", *VIDEO_SUFFIXES)), "ffmpeg"),
     (".svg .pdf .eps .ai", "Inkscape"),
     (".raw .bin .img", "ImageJ (File > Import > Raw)"),
 )

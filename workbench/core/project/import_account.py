@@ -5,10 +5,14 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import reduce
 from pathlib import Path
 from typing import Any, Literal
 
+import numpy as np
+
 from workbench.core import problems
+from workbench.core.geometry.drawing import NOTHING, Rect
 from workbench.core.geometry.selection.box_cut import BOX_SHAPES
 from workbench.core.images.image_files import count_unused, unused_texts
 from workbench.core.messages import Message
@@ -26,6 +30,7 @@ from workbench.core.project.formats.base import (
 from workbench.core.project.formats.mask_names import is_in_mask_folder
 from workbench.core.project.formats.text_files import is_text_encoding
 from workbench.core.project.plausibility import Concern
+from workbench.core.project.project import BACKGROUND, DONT_CARE
 
 Conflicts = Literal["keep", "replace", "merge"]
 CONFLICTS: tuple[Conflicts, ...] = ("keep", "replace", "merge")
@@ -220,6 +225,13 @@ class UnreadLabels:
             return Message("import.maybe_others", why=of_image or entry.remark or self._of_any)
         return ""
 
+    def disagreement(self, entry: ImportedEntry, label: ImportedLabel, size: tuple[int, int]) -> str:
+        """Return the reason why a label with defects is to be checked: another format has a different one; or ""."""
+        other = None if entry.image is None or not self._all_formats else self._others.get(entry.image)
+        if other is None or not _is_elsewhere(label, other, size):
+            return ""
+        return Message("import.second_label", names=f"{entry.label.name}, {other.label.name}")
+
 
 def _has_defects(entry: ImportedEntry, size: tuple[int, int]) -> bool:
     """Return True if the label of another format has entries that are defects, or cannot be read."""
@@ -231,6 +243,31 @@ def _has_defects(entry: ImportedEntry, size: tuple[int, int]) -> bool:
         return True
     drawn = label.boxes or label.refused or (label.mask is not None and label.mask.any())
     return bool(drawn) or (label.verdict is not None and not is_good(label.verdict))
+
+
+def _is_elsewhere(label: ImportedLabel, other: ImportedEntry, size: tuple[int, int]) -> bool:
+    """Return True if the label of another format shows no defects, or only some in another part of the image."""
+    try:
+        second = other.read(*size)
+    except FAULTS:
+        return False
+    if second.mask is None:
+        return second.verdict is not None and is_good(second.verdict)
+    return _extent(label).common(_extent(second)).empty and not _extent(label).empty
+
+
+def _extent(label: ImportedLabel) -> Rect:
+    """Return the rectangle around the defects of a label."""
+    assert label.mask is not None
+    rows, columns = np.nonzero((label.mask > BACKGROUND) & (label.mask < DONT_CARE))
+    found = [rect for _, rect in label.boxes]
+    if rows.size:
+        x, y = int(columns.min()), int(rows.min())
+        found.append(Rect(x, y, int(columns.max()) + 1 - x, int(rows.max()) + 1 - y))
+    return reduce(Rect.united, found, NOTHING)
+
+
+_ARCHIVES = (".zip", ".gz", ".tgz", ".tar", ".7z", ".rar", ".bz2", ".xz")
 
 
 class ImportAccount:
@@ -278,15 +315,15 @@ class ImportAccount:
             named = Message("import.place", file=place, entry=part) if part else place
             self._report.skipped.append((named, why))
 
-    def use_entry(self, entry: ImportedEntry, refused: Sequence[tuple[str, str]]) -> None:
-        """Count a label that is imported, without its refused entries."""
+    def use_entry(self, entry: ImportedEntry, refused: Sequence[tuple[str, str]], finished: bool) -> None:
+        """Count a label that is imported, without its refused entries. finished: nothing else belongs to its image."""
         self._list(entry, refused)
         self._entries.used += max(0, entry.count - len(refused))
         self._entries.refused += len(refused)
         self._files[entry.label] = "used"
         if entry.image is not None:
             self._images[entry.image] = "used"
-            self._labeled[entry.image] = True
+            self._labeled[entry.image] = finished
 
     def use_image(self, path: Path, *, copy: bool = False) -> None:
         """Count an image without a label, or a copy of a labeled one, which is not imported."""
@@ -313,6 +350,9 @@ class ImportAccount:
             place = Message("import.place", file=str(path), entry=tree.shown(image)) if several[path] > 1 else str(path)
             self._report.skipped.append((place, why))
         self._report.notes += unused_texts(count_unused([name for name in tree.files if tree.path(name) not in masks]))
+        archives = tree.with_suffix(*_ARCHIVES)
+        if archives:
+            self._report.notes.append(Message("import.archives", n=len(archives), first=archives[0]))
         if other_formats:
             self._report.notes.append(Message("import.other_formats", n=other_formats, format=self._report.format))
         for name in tree.files:

@@ -42,6 +42,7 @@ from workbench.core.project.formats.base import (
     suffix_of,
     without_suffix,
 )
+from workbench.core.project.formats.mask_pairing import pair
 from workbench.core.project.formats.text_files import decode_text
 from workbench.core.project.formats.verdict_labels import numbered
 from workbench.core.project.formats.yolo import dataset_tree
@@ -147,6 +148,8 @@ class LabelFiles:
         kinds = ", ".join(f"{count} {suffix}" for suffix, count in counts.most_common(5))
         unused = unused_texts(count_unused(self.tree.files))
         why = unused[0] if unused else Message("import.contents", names=kinds) if kinds else Message("import.no_files")
+        copies = pair(self.tree).copies
+        why = Message("import.copies_only", n=len(copies)) if copies else why
         folders = sorted(set(distinctive_folders(self.tree.images).values()), key=natural_key)
         why = Message("import.numbered_folders", names=", ".join(folders[:5])) if numbered(folders) else why
         return problems.NothingToImport(path=str(self.path), why=why)

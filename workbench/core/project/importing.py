@@ -238,6 +238,9 @@ class LabelReading:
             contradiction = self._unread.contradiction(entry, label, size, labeled=labeled)
             if contradiction:
                 raise UnreadableLabel(contradiction)
+        elif not existing and (disagreement := self._unread.disagreement(entry, label, size)):
+            label.notes.append(disagreement)
+            finished = False
         self.classes.table(label)  # raises for a name that no class can have
         verdict = label.verdict if finished else None
         label.verdict = self._verdict(verdict)
@@ -264,7 +267,7 @@ class LabelReading:
             if count:
                 self._lost[id][str(entry.label)] += count
         for one in entries:
-            self._account.use_entry(one, [*entry.refused, *label.refused] if one is entry else [])
+            self._account.use_entry(one, [*entry.refused, *label.refused] if one is entry else [], read.finished)
         if entry.image is not None and not entry.background:
             self._copies.add(entry.image)
 

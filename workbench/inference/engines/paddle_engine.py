@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import warnings
+from collections.abc import Callable
 from pathlib import Path
 from threading import Lock
 from types import ModuleType
@@ -11,7 +12,9 @@ from types import ModuleType
 import numpy as np
 
 from ..cpu_environment import cores, cpu_environment
+from ..io.file_access import ascii_folder
 from ..model_settings import EngineOptions, ModelSettings
+from .feature_engine import Outputs
 
 # TF32 has a 10-bit mantissa; a GPU would use it for convolutions unless this variable forbids it.
 _ENVIRONMENT = {**cpu_environment(), "GLOG_minloglevel": "2", "NVIDIA_TF32_OVERRIDE": "0"}
@@ -34,7 +37,7 @@ class PaddleEngine:
         weights = path.with_suffix(".pdiparams")
         if not weights.is_file():
             raise FileNotFoundError(f"{weights} is missing")
-        config = inference.Config(str(path), str(weights))
+        config = inference.Config()
         config.disable_glog_info()
         self.device = "cpu"
         if name != "bf16" and has_gpu():
@@ -47,17 +50,24 @@ class PaddleEngine:
                 config.enable_mkldnn_bfloat16()
             config.set_cpu_math_library_num_threads(tuning.threads or cores())
         # enable_memory_optim is not used: Paddle 3.3 rejects it for programs of this kind.
-        self._predictor = inference.create_predictor(config)
+        with ascii_folder(path.parent, path.name, weights.name) as place:
+            config.set_model(str(place / path.name), str(place / weights.name))
+            self._predictor = inference.create_predictor(config)
         self._input = self._predictor.get_input_handle(self._predictor.get_input_names()[0])
-        self._output = self._predictor.get_output_handle(self._predictor.get_output_names()[0])
+        self._outputs = [self._predictor.get_output_handle(name) for name in self._predictor.get_output_names()]
         self._lock = Lock()  # input and output handles are shared state
 
     def __call__(self, batch: np.ndarray) -> np.ndarray:
+        return self.with_features(batch)[0]
+
+    def with_features(self, batch: np.ndarray, cancelled: Callable[[], bool] | None = None) -> Outputs:
+        """Return the output and the features, see `FeatureEngine`."""
         with self._lock:
             self._input.reshape(batch.shape)
             self._input.copy_from_cpu(np.ascontiguousarray(batch, np.float32))
             self._predictor.run()
-            return self._output.copy_to_cpu()
+            output, *features = (handle.copy_to_cpu() for handle in self._outputs)
+            return output, features[0] if features else None  # exports of earlier versions have no features
 
 
 def import_paddle_inference() -> ModuleType:

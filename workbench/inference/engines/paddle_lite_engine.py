@@ -9,6 +9,7 @@ import subprocess
 import sys
 import tempfile
 import weakref
+from collections.abc import Callable
 from importlib.util import find_spec
 from pathlib import Path
 from threading import Lock
@@ -17,6 +18,7 @@ from typing import IO
 import numpy as np
 
 from ..model_settings import EngineOptions, ModelSettings
+from .feature_engine import Outputs
 
 PYTHON_VARIABLE = "WORKBENCH_LITE_PYTHON"  # names the program
 
@@ -66,26 +68,37 @@ class LiteEngine:
         self._lock = Lock()  # one request at a time
 
     def __call__(self, batch: np.ndarray) -> np.ndarray:
+        return self.with_features(batch)[0]
+
+    def with_features(self, batch: np.ndarray, cancelled: Callable[[], bool] | None = None) -> Outputs:
+        """Return the output and the features, see `FeatureEngine`."""
         requests, answers = self._process.stdin, self._process.stdout
         assert requests is not None and answers is not None
         with self._lock:
             try:
                 requests.write(" ".join(map(str, batch.shape)).encode() + b"\n" + batch.astype(np.float32).tobytes())
                 requests.flush()
-                shape = [int(side) for side in answers.readline().split()]
-                values = answers.read(4 * math.prod(shape)) if shape else b""
-            except OSError:
-                shape, values = [], b""
-            if not shape or len(values) != 4 * math.prod(shape):
-                raise RuntimeError(f"Paddle Lite ended: {self._last_words()}")
-            return np.frombuffer(values, np.float32).reshape(shape).copy()
+                output, *features = [_array(answers) for _ in range(int(answers.readline()))]
+            except (OSError, ValueError) as error:
+                raise RuntimeError(f"Paddle Lite ended: {self._last_words()}") from error
+            return output, features[0] if features else None  # exports of earlier versions have no features
 
     def _last_words(self) -> str:
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            self._process.wait(1.0)  # its pipe is closed before its last line is written
         self._process.kill()
         self._process.wait()
         self._errors.seek(0)
         lines = self._errors.read().decode("utf-8", "replace").strip().splitlines()
         return lines[-1] if lines else ""
+
+
+def _array(answers: IO[bytes]) -> np.ndarray:
+    """Read an array. Raises ValueError at the end of the process."""
+    shape = [int(side) for side in answers.readline().split()]
+    if not shape:
+        raise ValueError
+    return np.frombuffer(answers.read(4 * math.prod(shape)), np.float32).reshape(shape).copy()
 
 
 def _end(process: subprocess.Popen[bytes], errors: IO[bytes]) -> None:

@@ -3,7 +3,8 @@
     python paddle_lite_program.py convert SOURCE TARGET PLACE     SOURCE.pdmodel, SOURCE.pdiparams -> TARGET.nb
     python paddle_lite_program.py run NETWORK.nb                  arrays on stdin -> arrays on stdout
 
-An array is a line with its shape, such as "1 3 64 64", and its float32 values. Nothing of this package is imported.
+An array is a line with its shape, such as "1 3 64 64", and its float32 values. The answer to one is a line with the
+number of the outputs, and these. Nothing of this package is imported.
 """
 
 import os
@@ -41,8 +42,11 @@ def run(network: str) -> None:
         values = sys.stdin.buffer.read(4 * int(np.prod(shape)))
         predictor.get_input(0).from_numpy(np.frombuffer(values, np.float32).reshape(shape))
         predictor.run()
-        output = np.array(predictor.get_output(0).numpy(), np.float32)
-        answers.write(" ".join(map(str, output.shape)).encode() + b"\n" + output.tobytes())
+        count = len(predictor.get_output_names())
+        answers.write(b"%d\n" % count)
+        for number in range(count):
+            output = np.array(predictor.get_output(number).numpy(), np.float32)
+            answers.write(" ".join(map(str, output.shape)).encode() + b"\n" + output.tobytes())
         answers.flush()
 
 

@@ -20,6 +20,7 @@ import secrets
 import shutil
 import stat
 import sys
+import tempfile
 import time
 from collections.abc import Callable, Iterator
 from io import FileIO
@@ -241,6 +242,31 @@ def replacing(path: Path | str) -> Iterator[BinaryIO]:
         raise
     finally:
         _in_progress.discard(temporary.name)
+
+
+# Paddle and ONNX pass paths in UTF-8 to functions of Windows that expect another encoding.
+ASCII_ONLY = sys.platform == "win32"
+
+
+@contextlib.contextmanager
+def ascii_folder(folder: Path, *names: str) -> Iterator[Path]:
+    """Yield a folder with the files `names` of `folder` for Paddle or ONNX; what they write there is in it afterwards.
+
+    It is a temporary one if the path has characters beyond ASCII: on Windows they find no file below such a path, and
+    write to a folder with a damaged name. Raises OSError.
+    """
+    if not ASCII_ONLY or str(folder).isascii():
+        yield folder
+        return
+    places = tempfile.gettempdir(), os.environ.get("PROGRAMDATA")  # the first one may contain the name of the user
+    usable = next((place for place in places if place and place.isascii()), None)
+    with tempfile.TemporaryDirectory(dir=usable, ignore_cleanup_errors=True) as place:
+        for name in names:
+            patiently(shutil.copyfile, folder / name, Path(place, name))
+        yield Path(place)
+        for path in Path(place).iterdir():
+            if path.name not in names:
+                write_atomic(folder / path.name, read_regular(path))
 
 
 _BLOCK = 1 << 16  # bytes per read of a FileView

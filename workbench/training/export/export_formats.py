@@ -32,12 +32,20 @@ from workbench.core.runs.training_settings import TrainingSettings
 from workbench.inference.engines import Engine
 from workbench.inference.engines.paddle_lite_engine import lite_command
 from workbench.inference.engines.registry import KINDS, cannot_make
-from workbench.inference.io.file_access import discard_tree, make_folder, read_regular, remove_file, write_atomic
+from workbench.inference.io.file_access import (
+    ascii_folder,
+    discard_tree,
+    make_folder,
+    read_regular,
+    remove_file,
+    write_atomic,
+)
 from workbench.inference.model_settings import MODEL_FILE, ModelSettings, SettingsError, load_settings
 from workbench.training import checkpoint, networks, onnx_graph
+from workbench.training.encoders import Lite0Classifier, ResNet
 from workbench.training.evaluator import DygraphEngine
 from workbench.training.export.line_graph import LineModelRefused
-from workbench.training.networks import ProbabilityHead, learn_input
+from workbench.training.networks import ProbabilityHead, UNet, learn_input
 
 _PADDLE = ("paddle", "paddlelite")  # modules of the engines that need a network of Paddle
 _KINDS = ("Conv", "MaxPool", "Concat", "Add")
@@ -161,13 +169,13 @@ def save_legacy(run: Run, stem: Path) -> None:
     The local contrast is interpolated: Paddle Lite has no transposed convolution of single channels for x86.
     """
     network = TrainedNetwork(run, run.dataset())
-    if isinstance(network.net, networks.UNet):
+    if isinstance(network.net, UNet):
         network.net.interpolate_contrast(True)
     network.save_programs(stem)
 
 
-def save_program(net: paddle.nn.Layer, settings: TrainingSettings, stem: Path) -> None:
-    """Write stem.json and stem.pdiparams: the network with its softmax, for batches of any size.
+def save_program(net: UNet | ResNet | Lite0Classifier, settings: TrainingSettings, stem: Path) -> None:
+    """Write stem.json and stem.pdiparams: the network with its softmax and its features, for batches of any size.
 
     A UNet also accepts images of any size.
     """
@@ -176,7 +184,8 @@ def save_program(net: paddle.nn.Layer, settings: TrainingSettings, stem: Path) -
     answer = ProbabilityHead(net)
     answer.eval()
     spec = [InputSpec([None, settings.channels, *sides], "float32", name="picture")]
-    paddle.jit.save(answer, str(stem), input_spec=spec)
+    with ascii_folder(stem.parent) as place:
+        paddle.jit.save(answer, str(place / stem.name), input_spec=spec)
 
 
 def quantize(source: Path, target: Path, batches: Iterable[np.ndarray]) -> None:
@@ -198,24 +207,29 @@ def quantize(source: Path, target: Path, batches: Iterable[np.ndarray]) -> None:
             return None if batch is None else {name: batch}
 
     logging.getLogger().setLevel(logging.ERROR)  # suppresses hints for developers
-    with tempfile.TemporaryDirectory(dir=target.parent, prefix=".int8-") as place:
-        ready = Path(place) / "ready.onnx"
-        quant_pre_process(str(source), str(ready), skip_symbolic_shape=True)
-        model = onnx.load(str(ready))
-        name = model.graph.input[0].name
-        quantize_static(
-            str(ready),
-            str(target),
-            Reader(),
-            quant_format=QuantFormat.QDQ,
-            op_types_to_quantize=list(_KINDS),
-            nodes_to_exclude=_unquantized_nodes(model.graph),
-            activation_type=QuantType.QUInt8,
-            weight_type=QuantType.QInt8,
-            per_channel=True,
-            # 7-bit weights: older CPUs add pairs of products in 16 bits, which would overflow with 8 bits.
-            reduce_range=True,
-        )
+    usual = tempfile.tempdir
+    with ascii_folder(target.parent) as folder, tempfile.TemporaryDirectory(dir=folder, prefix=".int8-") as place:
+        tempfile.tempdir = place  # ONNX Runtime writes networks of its own there
+        try:
+            ready = Path(place) / "ready.onnx"
+            quant_pre_process(str(source), str(ready), skip_symbolic_shape=True)
+            model = onnx.load(str(ready))
+            name = model.graph.input[0].name
+            quantize_static(
+                str(ready),
+                str(target),
+                Reader(),
+                quant_format=QuantFormat.QDQ,
+                op_types_to_quantize=list(_KINDS),
+                nodes_to_exclude=_unquantized_nodes(model.graph),
+                activation_type=QuantType.QUInt8,
+                weight_type=QuantType.QInt8,
+                per_channel=True,
+                # 7-bit weights: older CPUs add pairs of products in 16 bits, which would overflow with 8 bits.
+                reduce_range=True,
+            )
+        finally:
+            tempfile.tempdir = usual
     onnx.checker.check_model(str(target), full_check=True)
 
 

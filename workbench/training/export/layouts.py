@@ -53,7 +53,7 @@ from paddle.static import InputSpec
 from workbench.core.messages import Message
 from workbench.core.runs.export_options import LAYOUTS
 from workbench.inference.engines.registry import KINDS
-from workbench.inference.io.file_access import make_folder, read_regular, remove_tree, write_atomic
+from workbench.inference.io.file_access import ascii_folder, make_folder, read_regular, remove_tree, write_atomic
 from workbench.inference.io.opencv import cv2
 from workbench.inference.model_settings import MIRRORED, ModelSettings
 from workbench.inference.tiles import MAX_VALUE, MIN_VALUE
@@ -310,8 +310,9 @@ def write_deployment(folder: Path, settings: ModelSettings, source: LayoutSource
     make_folder(target)
     layer = DeploymentLayer(source.net, settings)
     layer.eval()
-    save_layer(layer, settings, target / STEM)
-    program = paddle.jit.load(str(target / STEM))
+    with ascii_folder(target) as place:
+        save_layer(layer, settings, place / STEM)
+        program = paddle.jit.load(str(place / STEM))
     program.eval()
     # PaddleSeg predicts an image in one pass. The comparison is on images of one tile, which the run does, too.
     eight_bits = dataclasses.replace(settings, full_scale=255.0)

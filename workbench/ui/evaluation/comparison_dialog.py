@@ -48,6 +48,7 @@ from workbench.ui.widgets.text_labels import resize_for_text
 from workbench.ui.widgets.theme import ThemeManager
 
 _WIDTH = 300  # of an image, logical px
+_MARGIN = 5  # px above and below a cell
 _ICONS = {"better": ("success", "success"), "worse": ("warning", "warning")}
 
 
@@ -69,7 +70,11 @@ class MetricTable(QTableWidget):
         header.setSectionResizeMode(QHeaderView.ResizeMode.Stretch)
         header.setSectionResizeMode(0, QHeaderView.ResizeMode.ResizeToContents)
         self.setWordWrap(True)  # an interval, or the reason why there is none, is longer than a column
-        self.verticalHeader().setSectionResizeMode(QHeaderView.ResizeMode.ResizeToContents)
+        header.sectionResized.connect(self.resizeRowsToContents)
+
+    def sizeHintForRow(self, row: int) -> int:
+        """Return the height of a row in px with room above and below its lines."""
+        return super().sizeHintForRow(row) + 2 * _MARGIN
 
     def show_metrics(self, compared: ComparedEvaluations) -> None:
         names = [formatting.run_name(each.run) for each in (compared.first, compared.second)]
@@ -80,6 +85,7 @@ class MetricTable(QTableWidget):
         self.setRowCount(len(rows))
         for row, (cells, outcome) in enumerate(rows):
             self._show_cells(row, cells, outcome)
+        self.resizeRowsToContents()
 
     def _show_cells(self, row: int, cells: list[str], outcome: str) -> None:
         for column, text in enumerate(cells):
@@ -158,7 +164,7 @@ class ComparisonDialog(QDialog):
         self._exported: str | None = None  # run of the newest export
         self._tasks = TaskRunner(1, self)
         self.setWindowTitle(self.tr("Compare runs"))
-        resize_for_text(self, 900, 680)
+        resize_for_text(self, 980, 680)
         self.first, self.second = QComboBox(), QComboBox()
         self.status = QLabel(wordWrap=True, textFormat=Qt.TextFormat.PlainText)
         self.status.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse)

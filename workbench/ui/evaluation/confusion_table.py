@@ -32,6 +32,7 @@ from workbench.core.text_patterns import fill
 from workbench.inference.verdict_rule import BAD, GOOD, UNSURE
 from workbench.ui.text import evaluation_texts, formatting
 from workbench.ui.text.evaluation_texts import NOTHING
+from workbench.ui.text.image_texts import shown_verdict
 from workbench.ui.widgets.box_layouts import in_column
 from workbench.ui.widgets.item_views import show_as_metrics
 from workbench.ui.widgets.text_labels import set_disabled_reason, text_scale
@@ -448,6 +449,5 @@ def cell_text(defective: bool, verdict: str, images: int) -> str:
     """Return the name of a cell with its number of images, such as "Defective → NG  6"."""
     translate = QCoreApplication.translate
     label = translate("DefectBrowser", "Defective") if defective else translate("DefectBrowser", "Good")
-    name = translate("DefectBrowser", "Unsure").lower() if verdict == UNSURE else verdict
     text = translate("DefectBrowser", "{label} → {verdict}  {n}")
-    return text.format(label=label, verdict=name, n=formatting.number(images))
+    return text.format(label=label, verdict=shown_verdict(verdict), n=formatting.number(images))

@@ -174,6 +174,7 @@ class DriftDialog(QDialog):
         self.table.setSelectionMode(RowTable.SelectionMode.ContiguousSelection)
         self.preview = QLabel(alignment=Qt.AlignmentFlag.AlignCenter)
         self.preview.setFixedSize(_SIDE, _SIDE)
+        self.preview.hide()
         self.notes = QLabel(wordWrap=True, textFormat=Qt.TextFormat.PlainText, objectName="muted")
         self.save = QPushButton(self.tr("Save shift report…"), autoDefault=False, clicked=self.save_report)
         reload = QPushButton(self.tr("Refresh"), autoDefault=False, clicked=self.load)
@@ -296,6 +297,7 @@ class DriftDialog(QDialog):
     def _show_image(self) -> None:
         row = self.last.currentRow()
         image = self._shown.results.last[row] if self._shown and 0 <= row < len(self._shown.results.last) else None
+        self.preview.setVisible(image is not None)
         if image is None or image.path is None:
             self.preview.setText(self.tr("The image is not here") if image is not None else "")
             return

@@ -140,7 +140,6 @@ def _fixed_families() -> list[str]:
 
 _INDEX = "index.md"
 _SIZE = QSize(1240, 740)  # px
-_CONTENTS_WIDTH = 230  # px
 _GAP = 12  # px beside the splitter
 
 
@@ -233,7 +232,8 @@ class GuideWindow(QDialog):
         splitter = QSplitter(childrenCollapsible=False)
         splitter.addWidget(left)
         splitter.addWidget(right)
-        splitter.setSizes([_CONTENTS_WIDTH, _SIZE.width() - _CONTENTS_WIDTH])
+        width = self.contents.sizeHintForColumn(0) + 2 * _GAP
+        splitter.setSizes([width, _SIZE.width() - width])
         splitter.setStretchFactor(1, 1)
         in_row(splitter, owner=self, margins=12)
         resize_for_text(self, _SIZE.width(), _SIZE.height())

@@ -217,10 +217,10 @@ class ImageListModel(QAbstractTableModel):
 
     def _make_columns(self) -> tuple[Column, ...]:
         return (
-            Column("name", self.tr("Name"), self.tr("By name"), lambda row: row.key, 200),
-            Column("status", self.tr("Status"), self.tr("By status"), self._status, 100),
-            Column("verdict", self.tr("Verdict"), self.tr("By verdict"), lambda row: row.verdict or "", 90),
-            Column("classes", self.tr("Classes"), self.tr("By number of classes"), self._classes, 170),
+            Column("name", self.tr("Name"), self.tr("By name"), lambda row: row.key, 170),
+            Column("status", self.tr("Status"), self.tr("By status"), self._status, 84),
+            Column("verdict", self.tr("Verdict"), self.tr("By verdict"), lambda row: row.verdict or "", 84),
+            Column("classes", self.tr("Classes"), self.tr("By number of classes"), self._classes, 110),
             Column("regions", self.tr("Regions"), self.tr("By number of regions"), _regions, 80, right=True),
             Column("area", self.tr("Labeled area (px²)"), self.tr("By labeled area"), _area, 120, right=True),
             Column(

@@ -19,6 +19,7 @@ from workbench.session.preferences import Preferences
 from workbench.session.session import Session
 from workbench.session.tasks import Task, TaskRunner, ignore_failure
 from workbench.ui.text.formatting import number, translate_message
+from workbench.ui.text.image_texts import shown_verdict
 from workbench.ui.widgets.box_layouts import in_column, in_row
 from workbench.ui.widgets.dialogs import PathField
 from workbench.ui.widgets.item_views import show_as_rows
@@ -104,7 +105,7 @@ class InboxDialog(QDialog):
         self._images, broken, self._known = listed
         kept = {
             "NG": self.tr("NG"),
-            "unsure": self.tr("unsure"),
+            "unsure": shown_verdict("unsure"),
             "unlike": self.tr("unlike the training"),
             "sample": self.tr("sample"),
         }
@@ -113,7 +114,8 @@ class InboxDialog(QDialog):
             taken = image.mark in self._known
             reason = self.tr("in the project") if taken else kept.get(str(image.record.get("kept")), "")
             time = str(image.record.get("time", "")).replace("T", " ")[:19]
-            texts = (time, image.record.get("name"), image.record.get("verdict") or image.record.get("result"), reason)
+            verdict = shown_verdict(str(image.record.get("verdict") or image.record.get("result") or ""))
+            texts = (time, image.record.get("name"), verdict, reason)
             for column, text in enumerate(texts):
                 item = QTableWidgetItem(str(text or ""))
                 item.setToolTip(item.text())

@@ -27,6 +27,7 @@ from workbench.ui.widgets.text_labels import resize_for_text
 _MAX_ROWS = 100_000  # rows; a watched folder may run for weeks
 _PREVIEW = 900  # px, longer side of a preview
 _INDICATOR = 12  # px, mark of the sorted column
+_NAME = 320  # px, greatest width of names that are shown in full
 _Index = QModelIndex | QPersistentModelIndex
 
 
@@ -76,7 +77,7 @@ class ResultsModel(QAbstractTableModel):
         if role == Qt.ItemDataRole.DisplayRole:
             return self._text(row, index.column())
         if role == Qt.ItemDataRole.ToolTipRole:
-            return _remarks(row) or str(row.path)
+            return "\n".join(filter(None, (str(row.path), _remarks(row))))
         if role == Qt.ItemDataRole.TextAlignmentRole:
             return _alignment(index.column())
         if role == Qt.ItemDataRole.UserRole:
@@ -90,10 +91,11 @@ class ResultsModel(QAbstractTableModel):
         if column == 1:
             if row.why:
                 return self.tr("Skipped: {why}").format(why=translate_message(row.why))
+            verdict = image_texts.shown_verdict(row.verdict)
             if row.input is None or row.input.ok:
-                return row.verdict
+                return verdict
             why = "; ".join(map(translate_message, row.input.why))
-            return self.tr("{result}: {why}").format(result=row.verdict, why=why)
+            return self.tr("{result}: {why}").format(result=verdict, why=why)
         if column == 2:
             return formatting.listed(row.classes)
         if column == 3:
@@ -171,7 +173,7 @@ class PredictFolderDialog(JobDialog):
         self.job.setParent(self)
         self.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
         self.setWindowTitle(self.tr("Predict folder"))
-        resize_for_text(self, 900, 640)
+        resize_for_text(self, 1080, 640)
         self.action, self.cancel_action = self.tr("Predict"), self.tr("Stop")
         self._start_time = 0.0
         self._first = self._skipped = 0
@@ -219,12 +221,12 @@ class PredictFolderDialog(JobDialog):
         self._sorted = QSortFilterProxyModel(self, sortRole=Qt.ItemDataRole.UserRole)
         self._sorted.setSourceModel(self.results)
         self.table.setModel(self._sorted)
-        show_as_rows(self.table, self.tr("Results"), stretch=0)
+        show_as_rows(self.table, self.tr("Results"), stretch=1)  # a verdict may be followed by its reason
         header = self.table.horizontalHeader()
         header.setSortIndicatorClearable(True)
         header.setSortIndicator(-1, Qt.SortOrder.DescendingOrder)
         self.table.setSortingEnabled(True)  # a click on a column sorts, a third one shows the order of prediction again
-        for section, width in ((1, 80), (2, 90), (3, 80), (4, 110), (5, 86)):
+        for section, width in ((0, 180), (2, 90), (3, 60), (4, 110), (5, 70)):
             header.resizeSection(section, max(width, header.sectionSizeHint(section) + _INDICATOR))
         self.table.activated.connect(self._open)
         self.table.selectionModel().currentRowChanged.connect(self._preview)
@@ -237,7 +239,7 @@ class PredictFolderDialog(JobDialog):
         splitter = QSplitter(Qt.Orientation.Horizontal)
         splitter.addWidget(self.table)
         splitter.addWidget(side)
-        splitter.setSizes([620, 260])
+        splitter.setSizes([780, 260])
         splitter.setChildrenCollapsible(False)
         return splitter
 
@@ -357,7 +359,10 @@ class PredictFolderDialog(JobDialog):
             text = formatting.sentences(
                 text, fill(self.tr("{n} {n:image is|images are} unlike the training images."), n=unlike)
             )
+        for remark in summary.remarks:
+            text = formatting.sentences(text, formatting.translate_message(remark))
         self.show_status(text)
+        self.table.setColumnWidth(0, min(self.table.sizeHintForColumn(0) + _INDICATOR, _NAME))
         self.show_results.show()
         if self.results.rows and not self.table.currentIndex().isValid():
             self.table.selectRow(0)

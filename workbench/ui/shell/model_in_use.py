@@ -89,7 +89,7 @@ class ModelChip(QPushButton):
         menu.clear()
         group = QActionGroup(menu)
         for line in [None, *self._run_list.usable()]:
-            text = self.tr("Automatic (best comparable run)") if line is None else run_line_text(line)
+            text = self.tr("Automatic (best comparable run)") if line is None else run_line_text(line, split=True)
             action = QAction(text.replace("&", "&&"), menu, checkable=True)
             run = None if line is None else line.run
             action.setChecked((None if chosen is None else chosen.root) == (None if run is None else run.root))

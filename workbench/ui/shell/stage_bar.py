@@ -26,8 +26,8 @@ from workbench.ui.widgets.text_labels import IconLabel, set_disabled_reason
 from workbench.ui.widgets.theme import ThemeManager
 
 _GAP = 32  # px between the last menu and the bar
-_LEVELS = 6  # of simplification, see `StageBar.fit`
-_ANSWERED = 4  # level from which on the answer about good images is left out
+_LEVELS = 7  # of simplification, see `StageBar.fit`
+_ANSWERED = 5  # level from which on the answer about good images is left out
 _STEP_LENGTH = 32  # characters of the next step for which there is always room, so that a short one changes nothing
 _ICONS: dict[Stage, str] = {"label": "brush", "train": "train", "evaluate": "evaluation", "export": "export"}
 
@@ -92,7 +92,7 @@ class StageBar(QWidget):
         self.refresh()
 
     def fit(self, width: int) -> None:
-        """Fit the texts to a width: first the chip is shortened, then the stages, then both and the answer."""
+        """Fit the texts to a width: first the chip is shortened, then the stages, the answer, and the chip again."""
         self._width = width
         hints = [button.sizeHint().width() for button in (self.next, self.answer)]
         content = width, *self._texts(0).values(), self._asks_for_good(), *hints
@@ -107,14 +107,14 @@ class StageBar(QWidget):
     def _texts(self, level: int) -> dict[QPushButton, str]:
         """Return the texts of the buttons at a level of simplification."""
         workflow, names = self._monitor.workflow, _stage_names()
-        if workflow is not None and workflow.good is not None and level < 3 and self.stages["label"].isChecked():
+        if workflow is not None and workflow.good is not None and level < 4 and self.stages["label"].isChecked():
             pattern = self.tr("Label: {defective} defective, {good} good")
             names["label"] = pattern.format(defective=number(workflow.defective or 0), good=number(workflow.good))
         texts = {button: names[stage] for stage, button in self.stages.items() if level < 3 or button.isChecked()}
         return {
             **dict.fromkeys(self.stages.values(), ""),
             **texts,
-            self.chip: self.chip.texts[(0, 1, 2, 2, 2, 3)[level]],
+            self.chip: self.chip.texts[(0, 1, 2, 2, 2, 2, 3)[level]],
         }
 
     def _width_at(self, level: int) -> int:
@@ -179,12 +179,12 @@ class StageBar(QWidget):
             return
         if workflow.step.stage in ("label", "train"):
             self._pages["label"]()
+        if workflow.step.reason is not None and workflow.step.command != "export":  # its question states it
+            self.explained.emit(remark_text(workflow.step.reason))  # a command that cannot go says more
         if workflow.step.command == "evaluation":  # the command would leave the evaluation of another run
             self._pages["evaluate"]()
         else:
             self._action.trigger()
-        if workflow.step.reason is not None and workflow.step.command != "export":  # its question states it
-            self.explained.emit(remark_text(workflow.step.reason))
 
     def _show_page(self, stage: Stage) -> None:
         self._pages[stage]()

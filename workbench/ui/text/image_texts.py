@@ -53,11 +53,16 @@ def trained_text(result: Prediction, maturity: Maturity | None) -> str:
     return QCoreApplication.translate("PredictionOverlay", _WEAK[maturity.state])
 
 
+def shown_verdict(verdict: str) -> str:
+    """Return a verdict as a person reads it: "unsure", which is a name in files, in the language of the window."""
+    return translate_message(Message("limit.unsure")) if verdict == UNSURE else verdict
+
+
 def summary_text(summary: ResultsSummary) -> str:
     """Return the summary of a folder, such as "NG 7 of 10, largest 4.2 mm², rust"."""
     pattern = QCoreApplication.translate("PredictionOverlay", "{verdict} {n} of {total}")
     texts = [
-        pattern.format(verdict=name, n=formatting.number(count), total=formatting.number(summary.images))
+        pattern.format(verdict=shown_verdict(name), n=formatting.number(count), total=formatting.number(summary.images))
         for name, count in summary.verdicts.items()
     ]
     if summary.largest is not None:

@@ -237,15 +237,18 @@ def paired_difference_text(comparison: EvaluationComparison) -> str:
     return formatting.sentences(values, translate_message(few))
 
 
+def _on_validation_images(metric: str) -> str:
+    return QCoreApplication.translate("findings", "{metric} (validation images)").format(metric=metric)
+
+
 def in_use_texts(run: Run, metrics: dict[str, Any], *, chosen: bool) -> tuple[str, ...]:
     """Return the text of the model in use, and two shorter ones. chosen: by the user. metrics: empty without any."""
     result, name = formatting.main_result(metrics), formatting.short_run_name(run)
     automatic = "" if chosen else QCoreApplication.translate("findings", "automatic")
     values = ["", ""]
     if result is not None:
-        split = QCoreApplication.translate("findings", "{metric} (validation images)")
         short = QCoreApplication.translate("findings", "{metric} (validation)")
-        values = [split.format(metric=result[1]), short.format(metric=result[1].rpartition(" ")[2])]
+        values = [_on_validation_images(result[1]), short.format(metric=result[1].rpartition(" ")[2])]
     long, short = (" · ".join(filter(None, (name, value, automatic))) for value in values)
     pattern = QCoreApplication.translate("findings", "Model in use: {model}")
     return pattern.format(model=long), pattern.format(model=short), short
@@ -316,11 +319,12 @@ def run_line_details(line: RunLine) -> str:
     return "\n".join(map(translate_message, expectation.lines())) if expectation is not None else ""
 
 
-def run_line_text(line: RunLine, *, score: bool = True) -> str:
-    """Return the entry of a run in a list: model, date, metric."""
-    parts = [formatting.run_name(line.run)]
-    if score:
-        parts += formatting.short_results(line.metrics)
+def run_line_text(line: RunLine, *, score: bool = True, split: bool = False) -> str:
+    """Return the entry of a run in a list: model, date, metric. split: name the images of the metric."""
+    parts, results = [formatting.run_name(line.run)], formatting.short_results(line.metrics) if score else []
+    if results and split:
+        results[-1] = _on_validation_images(results[-1])
+    parts += results
     if line.ended == "Failed":
         parts.append(QCoreApplication.translate("findings", "Failed"))
     return "  ·  ".join(parts)

@@ -473,3 +473,66 @@ def test_numbers_of_matlab_files_mean_the_same_in_all_of_them(project, tmp_path,
         stored = annotation.load_mask(project, f"images/{name}.png")
         for value in (1, 2):
             assert np.array_equal(stored == ids[f"class_{value}"], mask == value), name
+
+
+def test_colors_without_black_and_without_a_list_have_no_background(project, folder):
+    for name in "ab":
+        photo(folder / "images" / f"{name}.png")
+        colors = np.full((*SIZE[::-1], 3), (250, 250, 250), np.uint8)
+        colors[4:12, 4:12] = (255, 0, 0)
+        save(folder / "masks" / f"{name}.png", colors)
+    report = import_labels(project, folder)
+    assert report.labeled == 0 and {why.id for _, why in report.skipped} == {"import.no_black"}
+    (folder / "class_dict.csv").write_text("name,r,g,b\nbackground,250,250,250\npit,255,0,0\n", "utf-8")
+    report = import_labels(project, folder)
+    assert (report.labeled, report.added_classes) == (2, ["pit"])
+
+
+def test_colors_of_smoothed_edges_belong_to_the_nearest_area(project, folder):
+    photo(folder / "images" / "a.png")
+    colors = np.zeros((*SIZE[::-1], 3), np.uint8)
+    for step, part in enumerate((0.25, 0.4, 0.6, 1)):
+        colors[4 + step : 24 - step, 4 + step : 24 - step] = np.rint(np.multiply((200, 40, 0), part))
+    colors[30, 4:34] = (0, 0, 255)  # a thin line of another color is a class
+    save(folder / "masks" / "a.png", colors)
+    report = import_labels(project, folder)
+    mask = annotation.load_mask(project, "images/a.png")
+    assert report.added_classes == ["#0000ff", "#c82800"] and "edges" in " ".join(report.notes)
+    assert mask is not None and int((mask == mask[14, 14]).sum()) == 16 * 16 and int((mask > 0).sum()) == 16 * 16 + 30
+
+
+@pytest.mark.parametrize("group", ["", "S0009/", "cam 1/images/"])
+def test_images_in_folders_below_that_of_good_images_have_no_defects(project, folder, group):
+    photo(folder / "NG" / "1.png")
+    save(folder / "NG" / "1_mask.png", box(255))
+    photo(folder / "OK" / group / "2.png")
+    photo(folder / "OK" / "scratch" / "3.png")
+    import_labels(project, folder)
+    assert annotation.load_note(project, f"OK/{group}2.png").verdict == "OK"
+    assert annotation.load_note(project, "OK/scratch/3.png").status == "new"
+
+
+def test_a_list_with_numbers_names_and_colors_names_the_classes(project, folder):
+    photo(folder / "a.jpg")
+    save(folder / "label" / "a.png", box(2))
+    (folder / "label" / "autosave_label.txt").write_text("1 scratch 200 20 30\n2 small pit 20 200 30\n", "utf-8")
+    assert import_labels(project, folder).added_classes == ["small pit"]
+
+
+def test_copies_of_masks_alone_are_named(project, folder):
+    photo(folder / "leftImg8bit" / "a_leftImg8bit.png")
+    save(folder / "gtFine" / "a_gtFine_instanceIds.png", box(255))
+    with pytest.raises(problems.NothingToImport, match="masks? that it belongs to"):
+        import_labels(project, folder)
+
+
+@pytest.mark.parametrize("name", ["a_mask (1)", "a_mask - Copy", "a_mask - 副本"])
+def test_a_copy_of_a_mask_that_was_changed_is_no_part_of_it(project, folder, name):
+    for image in "ab":
+        photo(folder / f"{image}.png")
+        save(folder / f"{image}_mask.png", box(255))
+    save(folder / f"{name}.png", box(255, at=(20, 30, 30, 40)))
+    save(folder / "b_mask_2.png", box(255, at=(20, 30, 30, 40)))  # another object
+    report = import_labels(project, folder)
+    found = {key: annotation.load_note(project, key).status for key in project.images()}
+    assert found == {"a.png": "new", "b.png": "done"} and not report.ledger.complete

@@ -593,3 +593,125 @@ def test_panoptic_segments_of_a_whole_image_are_read_without_the_background(proj
     mask = annotation.load_mask(project, "a.png")
     assert report.ledger.complete and report.added_classes == ["pit"]
     assert (mask > 0).sum() == 64 and status(project, "a.png") == "done"
+
+
+# --- labels that contradict each other --------------------------------------------------------------------
+
+
+def mask_file(path: Path, points=SQUARE) -> None:
+    mask = np.zeros((HEIGHT, WIDTH), np.uint8)
+    mask[points[0][1] : points[2][1], points[0][0] : points[2][0]] = 255
+    path.parent.mkdir(exist_ok=True)
+    Image.fromarray(mask).save(path)
+
+
+@pytest.mark.parametrize("other", ["outline", "box", "masks", "empty", "table"])
+def test_labels_of_two_formats_are_used_only_where_they_are_at_the_same_place(project, folder, other):
+    for name, points in (("a", SQUARE), ("b", SQUARE)):
+        photo(folder / f"{name}.png")
+        labelme(folder / f"{name}.json", points, f"{name}.png")
+        second = points if name == "b" else [] if other == "empty" else OTHER
+        if other == "masks":
+            mask_file(folder / "masks" / f"{name}.png", second)
+        elif other != "table":
+            corners = [(x / WIDTH, y / HEIGHT) for x, y in second]
+            left, top, right, bottom = (*corners[0], *corners[2]) if second else (0, 0, 0, 0)
+            box = f"0 {(left + right) / 2} {(top + bottom) / 2} {right - left} {bottom - top}"
+            line = box if other == "box" else "0 " + " ".join(f"{x} {y}" for x, y in corners)
+            (folder / f"{name}.txt").write_text(line if second else "", "utf-8")
+    if other == "table":
+        (folder / "verdicts.csv").write_text("image,verdict\na.png,OK\nb.png,NG\n", "utf-8")
+    report = import_labels(project, folder)
+    assert (status(project, "a.png"), status(project, "b.png")) == ("started", "done")
+    assert painted(project, "b.png") == {(8, 8)} and not report.ledger.complete
+    assert [(Path(place).stem, why.id) for place, why in report.image_notes] == [("a", "import.second_label")]
+
+
+def test_copies_of_an_image_in_the_folders_of_two_verdicts_get_none(project, folder):
+    for key in ("OK/a.png", "OK/b.png", "NG/c.png"):
+        photo(folder / key)
+    (folder / "NG" / "a.png").write_bytes((folder / "OK" / "a.png").read_bytes())
+    report = import_labels(project, folder)
+    found = {key: annotation.load_note(project, key).verdict for key in project.images()}
+    assert {verdict for key, verdict in found.items() if key.endswith("a.png")} == {None}
+    assert (found["OK/b.png"], found["NG/c.png"]) == ("OK", "NG") and not report.ledger.complete
+
+
+@pytest.mark.parametrize("names", ["scan/{}.png,out/{}.png", '"out/{1}.png";"scan/{0}.png"', "{}.png,{}.png"])
+def test_images_and_masks_of_a_table_of_pairs_get_no_verdict_by_their_folders(project, folder, names):
+    for number in (1, 2, 3):
+        photo(folder / "scan" / f"{number}.png")
+        mask_file(folder / "out" / f"{number + 10}.png", SQUARE)
+    rows = [names.format(number, number + 10) for number in (1, 2, 3)]
+    (folder / "pairs.csv").write_text("\n".join(["mask;image" if ";" in names else "image,mask", *rows]), "utf-8")
+    report = import_labels(project, folder)
+    if names == "{}.png,{}.png":  # names without their folders
+        assert not any(annotation.load_note(project, key).verdict for key in project.images())
+        assert not report.ledger.complete
+    else:
+        assert sorted(project.images()) == [f"scan/{number}.png" for number in (1, 2, 3)] and report.ledger.complete
+        assert painted(project, "scan/1.png") == {(8, 8)}
+
+
+def test_the_labels_of_a_video_belong_to_no_image_beside_it(project, folder):
+    photo(folder / "other" / "z.png")
+    (folder / "clip.mp4").write_bytes(b"\0\0\0\x18ftypmp42")
+    shape = '<polygon frame="0" keyframe="1" outside="0" points="4,4;12,4;12,12;4,12"/>'
+    track = f'<track id="0" label="pit">{shape}</track>'
+    meta = "<meta><task><size>1</size><mode>interpolation</mode></task></meta>"
+    (folder / "annotations.xml").write_text(f"<annotations>{meta}{track}</annotations>", "utf-8")
+    report = import_labels(project, folder)
+    assert report.labeled == 0 and [why.id for _, why in report.skipped] == ["import.image_missing"]
+
+
+def test_a_mask_in_a_format_that_is_not_read_is_named_with_its_image(project, folder):
+    for name in ("a", "b", "c"):
+        photo(folder / "images" / f"{name}.png")
+        mask_file(folder / "masks" / f"{name}.png")
+    (folder / "masks" / "c.png").rename(folder / "masks" / "c.psd")
+    report = import_labels(project, folder, background=True)
+    assert [status(project, f"images/{name}.png") for name in "abc"] == ["done", "done", "new"]
+    assert any("c.psd" in place for place, _ in report.skipped) and not report.ledger.complete
+
+
+@pytest.mark.parametrize("place", ["runs/predict2/labels", "submission.csv"])
+def test_predictions_beside_labels_are_not_imported_as_labels(project, folder, place):
+    for name in "abc":
+        photo(folder / "images" / f"{name}.png")
+    if place.endswith(".csv"):
+        titles, row = "filename,xmin,ymin,xmax,ymax,class\n", "{}.png,4,4,12,12,pit\n"
+        (folder / "train.csv").write_text(titles + row.format("a"), "utf-8")
+        (folder / place).write_text(titles + row.format("b") + row.format("c"), "utf-8")
+    else:
+        for kind, names in (("labels", "ab"), (place, "bc")):
+            (folder / kind).mkdir(parents=True)
+            for name in names:
+                (folder / kind / f"{name}.txt").write_text(LINE if kind == "labels" else LINE.replace("0.1", "0.2"))
+    report = import_labels(project, folder)
+    expected = ["started", "new", "new"] if place.endswith(".csv") else ["done", "done", "new"]
+    assert [status(project, f"images/{name}.png") for name in "abc"] == expected
+    assert {why.id for _, why in report.skipped} == {"import.predicted"} and not report.ledger.complete
+
+
+def test_predictions_alone_are_imported(project, folder):
+    photo(folder / "images" / "a.png")
+    (folder / "predictions").mkdir()
+    (folder / "predictions" / "a.txt").write_text(LINE)
+    assert import_labels(project, folder).labeled == 1 and status(project, "images/a.png") == "done"
+
+
+def test_a_box_without_a_class_in_a_table_of_classes_is_refused(project, folder):
+    for name in "ab":
+        photo(folder / f"{name}.png")
+    (folder / "boxes.csv").write_text(
+        "filename,xmin,ymin,xmax,ymax,class\na.png,4,4,9,9,\nb.png,4,4,9,9,pit\n", "utf-8"
+    )
+    report = import_labels(project, folder)
+    assert report.added_classes == ["pit"] and [why.id for _, why in report.skipped] == ["import.no_label"]
+
+
+def test_an_archive_in_the_folder_is_named(project, folder):
+    photo(folder / "OK" / "a.png")
+    photo(folder / "NG" / "b.png")
+    (folder / "labels.json.gz").write_bytes(b"\x1f\x8b")
+    assert any("labels.json.gz" in note for note in import_labels(project, folder).notes)

@@ -158,3 +158,17 @@ def test_folders_that_differ_in_numbers_only_are_verdicts_by_request_only(projec
         import_labels(project, tmp_path / "in")
     import_labels(project, tmp_path / "in", format="folders")
     assert sorted(verdicts(project).values()) == sorted(names)
+
+
+def test_a_table_without_the_zeros_of_numbered_images_belongs_to_them(project, folder):
+    fill(folder, "0001.png", "0002.png", "0010.png")
+    (folder / "verdicts.csv").write_text("image,verdict\n1,OK\n2,NG\n10,OK\n", "utf-8")
+    assert import_labels(project, folder).ledger.complete
+    assert verdicts(project) == {"0001.png": "OK", "0002.png": "NG", "0010.png": "OK"}
+
+
+def test_rows_whose_names_a_table_program_has_changed_are_named(project, folder):
+    fill(folder, "1-2.png", "3-4.png", "x.png")
+    (folder / "verdicts.csv").write_text("image;verdict\n01. Feb;OK\n03. Apr;NG\nx;OK\n", "utf-8")
+    report = import_labels(project, folder)
+    assert report.labeled == 1 and [place for place, _ in report.skipped] == ["01. Feb", "03. Apr"]

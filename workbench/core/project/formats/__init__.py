@@ -35,6 +35,7 @@ from workbench.core.project.formats.base import (
     ImportedLabel,
     ImportedLabels,
     ImportOptions,
+    Refusal,
     comparable,
     empty_label,
     suffix_of,
@@ -42,6 +43,7 @@ from workbench.core.project.formats.base import (
 from workbench.core.project.formats.data_split import with_splits
 from workbench.core.project.formats.image_finder import ImageFinder
 from workbench.core.project.formats.mask_files import ARRAY_SUFFIXES
+from workbench.core.project.formats.mask_names import mask_level
 from workbench.core.project.formats.mask_pairing import pair
 from workbench.core.project.formats.original_names import ExportedFile, ExportRecord
 from workbench.core.project.formats.shape_labels import ShapeReader
@@ -76,6 +78,8 @@ class Format:
         batch = self.reader(tree.chosen_part() if self.of_images else tree, options, known)
         if tree.chosen is not None:
             batch.unlabeled = [(path, key) for path, key in batch.unlabeled if path in tree.chosen]
+        if self.own_files:
+            _leave_out_predictions(tree, batch)
         batch.unread = _unread_labels(tree, batch)
         if options.background and self.of_pixels:
             batch.entries += [
@@ -126,6 +130,29 @@ FORMATS: dict[str, Format] = {
 }
 
 
+_PREDICTED = frozenset(
+    "pred preds predict predicts predicted prediction predictions inference inferred submission submissions".split()
+)
+
+
+def _is_predicted(file: str) -> bool:
+    """Return True for a file that a word in its name or folder calls one of predictions: "runs/predict2/a.txt"."""
+    return not _PREDICTED.isdisjoint(re.findall(r"[^\W\d_]+", file.casefold()))
+
+
+def _leave_out_predictions(tree: FileTree, batch: ImportedLabels) -> None:
+    """Refuse the predictions of a model beside labels of the same format."""
+    predicted = [entry for entry in batch.entries if _is_predicted(tree.shown(entry.label))]
+    batch.entries = [entry for entry in batch.entries if entry not in predicted] or predicted
+    if batch.entries is predicted:
+        return
+    used = {entry.image for entry in batch.entries}
+    others = {entry.image: entry.key for entry in predicted if entry.image is not None and entry.image not in used}
+    batch.unlabeled += others.items()
+    files = dict.fromkeys(entry.label for entry in predicted)
+    batch.refused += [Refusal(file, Message("import.predicted"), images=()) for file in files]
+
+
 def _with_original_names(tree: FileTree, entry: ImportedEntry, options: ImportOptions) -> ImportedEntry:
     """Return a label that the workbench has exported with the names of the project; any other one unchanged."""
     record = tree.originals.record_of(entry.label)
@@ -166,6 +193,7 @@ _OTHERS = (
 _NO_LABELS = {*IMAGE_SUFFIXES, *CONVERTIBLE_SUFFIXES, *_OTHERS.split()}
 _LAST_WORD = re.compile(r"(?:\.\w+|[\W_]+[^\W\d_]+)$")
 _STRUCTURED = (".json", ".xml", ".jsonl", ".ndjson", ".manifest")
+_TABLES = (".csv", ".tsv")
 
 
 def _unread_labels(tree: FileTree, batch: ImportedLabels) -> dict[Path, Path]:
@@ -180,7 +208,9 @@ def _unread_labels(tree: FileTree, batch: ImportedLabels) -> dict[Path, Path]:
     unread: dict[Path, Path] = {}
     for name in tree.files:
         suffix, stem = suffix_of(name), comparable(PurePosixPath(name).stem)
-        if tree.path(name) in read or suffix in _NO_LABELS or (suffix in ARRAY_SUFFIXES and stem in masks):
+        is_mask = suffix in CONVERTIBLE_SUFFIXES and mask_level(name) is not None
+        no_label = (suffix in _NO_LABELS and not is_mask) or (suffix in ARRAY_SUFFIXES and stem in masks)
+        if tree.path(name) in read or no_label:
             continue
         while stem and stem not in stems:  # "a.png.json", "a-asset.json", "a.json.part" are of "a"
             stem = _LAST_WORD.sub("", stem) if _LAST_WORD.search(stem) else ""
@@ -201,6 +231,10 @@ _SUFFIXES = "|".join(suffix[1:] for suffix in IMAGE_SUFFIXES)
 _IMAGE_NAME = re.compile(rf"[^\"'<>|/\\:*?\s][^\"'<>|/\\:*?\n]*\.(?:{_SUFFIXES})\b", re.IGNORECASE)
 
 
+def _has_image(cell: str) -> bool:
+    return _IMAGE_NAME.search(cell) is not None
+
+
 def _images_named_in(
     tree: FileTree, file: str, images: Mapping[str, list[str]], masks: Collection[str]
 ) -> Iterable[str]:
@@ -208,11 +242,14 @@ def _images_named_in(
 
     images: names by their last parts, see `comparable`.
     """
-    if suffix_of(file) not in _STRUCTURED:
+    if suffix_of(file) not in (*_STRUCTURED, *_TABLES):
         return []
     try:
         text = read_text(tree, tree.path(file), limit=LARGEST_SET)
         text = re.sub(r"\\u([0-9a-fA-F]{4})", lambda match: chr(int(match[1], 16)), text)
+        if suffix_of(file) in _TABLES:  # only those of pairs: a row may hold measures of its image
+            rows = (re.split("[,;\t]", line) for line in text.splitlines())
+            text = "\n".join("\n".join(row) for row in rows if sum(map(_has_image, row)) > 1)
         named = {comparable(name) for name in _IMAGE_NAME.findall(text)}
     except FAULTS:
         return []

@@ -415,6 +415,16 @@ def is_good(verdict: str) -> bool:
     return normalized_name(verdict) in GOOD_NAMES
 
 
+def is_in_good_folder(image: str) -> bool:
+    """Return True if the deepest folder with the name of a verdict or class is one of good images: "OK/S0009/1.png"."""
+    for folder in reversed(PurePosixPath(image).parts[:-1]):
+        if is_good(folder):
+            return True
+        if not is_generic_name(folder) and not re.search(r"\d", folder):
+            break
+    return False
+
+
 def is_generic_name(folder: str) -> bool:
     """Return True for names that identify no class, such as "images", "Validation_Images", "train"."""
     words = [word.casefold() for word in re.split(r"[\W_]+", folder) if word]

@@ -8,7 +8,7 @@ from dataclasses import replace
 from pathlib import PurePosixPath, PureWindowsPath
 
 from workbench.core.messages import Message
-from workbench.core.project.formats.base import SPLITS, FileTree, ImportedLabels, without_suffix
+from workbench.core.project.formats.base import MASK_FOLDERS, SPLITS, FileTree, ImportedLabels, without_suffix
 from workbench.core.project.formats.text_files import text_lines
 from workbench.inference.io.image_io import IMAGE_SUFFIXES
 
@@ -54,6 +54,26 @@ def listed_rows(tree: FileTree) -> Iterator[tuple[str, str, list[str]]]:
                 columns = re.split("[,;]", columns[0])
             if columns:
                 yield name, split, [PureWindowsPath(column).as_posix() for column in columns]
+
+
+def paired_rows(tree: FileTree) -> Iterator[tuple[str, str, str]]:
+    """Yield (list, image, mask) of the rows of lists and tables that name two image files.
+
+    The image is first, unless the title of the first column is one of masks.
+    """
+    for name, _, columns in listed_rows(tree):
+        if len(columns) == 2:
+            yield name, columns[0], columns[1]
+    for name in tree.with_suffix(".csv", ".tsv"):
+        rows = [re.split("[,;\t]", line) for line in text_lines(tree, name, limit=_LARGEST) or ()]
+        for row in rows:
+            cells = {i: PureWindowsPath(cell.strip('" ')).as_posix() for i, cell in enumerate(row)}
+            files = [i for i, cell in cells.items() if PurePosixPath(cell).suffix.lower() in IMAGE_SUFFIXES]
+            if len(files) == 2:
+                first, second = files
+                title = rows[0][first] if first < len(rows[0]) else ""
+                swapped = not MASK_FOLDERS.isdisjoint(_plain_words(title))
+                yield name, cells[second if swapped else first], cells[first if swapped else second]
 
 
 def with_splits(tree: FileTree, batch: ImportedLabels) -> ImportedLabels:

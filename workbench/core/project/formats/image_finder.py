@@ -47,6 +47,14 @@ class ImageFinder:
         return self._folders.best(label, same or images)
 
     @cached_property
+    def _by_number(self) -> dict[int, list[str]]:
+        found: dict[int, list[str]] = {}
+        for stem, images in self._by_stem.items():
+            if stem.isdecimal():
+                found.setdefault(int(stem), []).extend(images)
+        return found
+
+    @cached_property
     def _folders(self) -> FolderWords:
         return FolderWords(self.names, self._tree.with_suffix(*TEXT_SUFFIXES))
 
@@ -110,6 +118,8 @@ class ImageFinder:
             if known is not None:
                 return known
         candidates = self.named(stem) or self.named(path.stem)
+        if not candidates and stem.isdecimal() and label.lower().endswith((".csv", ".tsv")):
+            candidates = self._by_number.get(int(stem), [])  # a table program leaves out zeros at the start
         if suffix:
             file = comparable(PurePosixPath(name).name)
             candidates = [c for c in candidates if comparable(PurePosixPath(c).name) == file] or candidates

@@ -28,6 +28,8 @@ from workbench.inference.io.image_io import IMAGE_SUFFIXES
 _SEPARATORS = ",;\t| "
 _SEPARATOR_LINE = re.compile(r"\s*sep=([,;\t|])\s*?\n", re.IGNORECASE)  # first line, for Excel
 _SAMPLE = 200  # rows that are examined to find out what the columns hold
+VERDICT_COLUMNS = "verdict result label class category target grade classname 判定 结果 标签 类别".split()
+_IMAGE_COLUMNS = "image filename file_name image_name image_id imageid file 图像 图片 文件名".split()
 SPLIT_COLUMNS = ("split", "subset", "dataset", "数据集", "划分")
 _WORDS = re.compile(r"[^\W\d_]+")
 
@@ -133,7 +135,11 @@ def _image_column(rows: list[list[str]], stems: frozenset[str]) -> int | None:
         for column in range(width)
     ]
     most = max(known, default=0)
-    return known.index(most) if most > len(sample[1:]) // 2 else None  # some images may be missing
+    if most > len(sample[1:]) // 2:  # some images may be missing
+        return known.index(most)
+    titles = [title.casefold() for title in rows[0]]
+    named = next((titles.index(name) for name in _IMAGE_COLUMNS if name in titles), None)
+    return named if stems and not set(VERDICT_COLUMNS).isdisjoint(titles) else None  # each row is refused by its name
 
 
 def is_image(cell: str) -> bool:
@@ -267,6 +273,8 @@ def _label(table: LabelTable, row: Sequence[str], kinds: Sequence[int]) -> str:
     if not kinds:
         number = re.search(r"\.\w+_(\d+)$", row[table.image])
         return f"class_{number[1]}" if number is not None else "defect"
+    if not row[kinds[0]] and table.cells(kinds[0]):
+        raise UnreadableLabel(Message("import.no_label"))
     return f"class_{row[kinds[0]]}" if row[kinds[0]].isdecimal() else row[kinds[0]]
 
 

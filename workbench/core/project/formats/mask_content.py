@@ -28,6 +28,7 @@ class MaskContent:
 
     Of a file with more than `MANY_COLORS` colors, not all colors are listed. flat: share of the pixels that equal their
     neighbor. lossy: stored with losses, which change values. two_levels: see `is_black_and_white`; of gray values.
+    areas: the colors that fill a square of 2 x 2 pixels somewhere; others may be those of edges.
     """
 
     kind: str
@@ -37,6 +38,7 @@ class MaskContent:
     flat: float
     lossy: bool = False
     two_levels: bool = True
+    areas: frozenset[int] = frozenset()
 
     @cached_property
     def grays(self) -> float:
@@ -105,7 +107,10 @@ def describe(raw: RawMask, losses: str) -> MaskContent:
         values, counts = np.unique(codes[:: max(1, len(codes) // 64)], return_counts=True)
         if len(values) <= MANY_COLORS:
             values, counts = np.unique(codes, return_counts=True)
-        return MaskContent(raw.kind, raw.size, values, counts, _flat(codes), lossy)
+        filled = codes[:-1, :-1]
+        inner = (filled == codes[1:, :-1]) & (filled == codes[:-1, 1:]) & (filled == codes[1:, 1:])
+        areas = frozenset(np.unique(filled[inner]).tolist()) if len(values) <= MANY_COLORS else frozenset[int]()
+        return MaskContent(raw.kind, raw.size, values, counts, _flat(codes), lossy, areas=areas)
     values, counts = _counts(raw.values)
     content = MaskContent(raw.kind, raw.size, values, counts, _flat(raw.values), lossy)
     if lossy:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -143,6 +144,16 @@ def is_derived(file: str) -> bool:
     """Return True for colored copies, numbered instances and other files that tools write beside masks."""
     path = PurePosixPath(file)
     return any(_DERIVED.search(part) for part in path.parts[:-1]) or bool(_DERIVED_NAME.search(path.stem))
+
+
+_COPY = re.compile(r"(?: ?- ?(?:copy|kopie|copie|copia|копия|副本|コピー|복사본))?(?: ?\(\d+\))?$", re.IGNORECASE)
+
+
+def are_versions(files: Iterable[str]) -> bool:
+    """Return True if some files have one name: with other suffixes, or with that of a copy: "a (1).png" of "a.png"."""
+    names = [os.path.splitext(file)[0] for file in files]
+    copies = [original for name in names if (original := _COPY.sub("", name, count=1)) != name]
+    return len(set(names)) < len(names) or not set(names).isdisjoint(copies)
 
 
 def is_in_mask_folder(file: str) -> bool:

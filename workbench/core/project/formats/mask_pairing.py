@@ -13,7 +13,7 @@ from pathlib import Path, PurePosixPath
 
 from workbench.core.messages import Message
 from workbench.core.project.formats.base import FileTree, PairingChoice, suffix_of, without_suffix
-from workbench.core.project.formats.data_split import listed_rows
+from workbench.core.project.formats.data_split import paired_rows
 from workbench.core.project.formats.mask_content import content_of, size_of
 from workbench.core.project.formats.mask_files import ARRAY_SUFFIXES
 from workbench.core.project.formats.mask_names import (
@@ -337,15 +337,13 @@ def _choice(rule: str, text: str, pairs: Examples) -> PairingChoice:
 
 
 def listed_pairs(tree: FileTree) -> dict[str, str]:
-    """Return mask -> image of the pairs in lists of PaddleSeg and PaddleX, relative to the list or to the tree.
+    """Return mask -> image of the pairs in tables and lists of PaddleSeg and PaddleX, relative to these or to the tree.
 
     The list in an export of the workbench is one of them.
     """
     files = tree.names
     pairs = {label: image for label, image in tree.originals.pairs.items() if suffix_of(label) in IMAGE_SUFFIXES}
-    for name, _, columns in listed_rows(tree):
-        if len(columns) != 2:
-            continue
+    for name, *columns in paired_rows(tree):
         for folder in (PurePosixPath(name).parent, PurePosixPath()):
             image, mask = (str(folder / column) for column in columns)
             if image != mask and image in files and mask in files and PurePosixPath(mask).suffix != ".xml":

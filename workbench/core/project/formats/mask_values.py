@@ -10,6 +10,7 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import combinations, product
 from pathlib import Path
 from typing import Literal
 
@@ -25,6 +26,7 @@ from workbench.inference.io.json_io import parse_json
 
 OWN_NOT_LABELED = (64, 64, 64)  # palette entry by which the workbench's own masks mark 255
 MOST_IDS = 40  # more ids without names are numbers of objects
+_MIXED = 4  # gray levels, largest difference of a mixture of two colors
 _GRAY = 0x010101  # color of a gray value of 1
 
 LIST_FILES = (
@@ -41,6 +43,7 @@ LIST_FILES = (
     "classes.txt",
     "label.txt",
     "label_names.txt",
+    "autosave_label.txt",
 )
 BACKGROUND_NAMES = frozenset(("background", "_background_", "__background__", "bg", "背景"))
 IGNORE_NAMES = frozenset(("__ignore__", "ignore", "void", "_ignore_", "忽略"))
@@ -126,6 +129,8 @@ def parse_text(file: str, text: str) -> LabelList | None:
         lines[1:] = [line.rpartition(" ")[0].strip() for line in lines[1:]]
     rows = [(line, _CVAT.match(line) or _PADDLELABEL.match(line)) for line in lines]
     found = [(match["name"].strip(), _color(match["colour"] or "")) if match else (line, None) for line, match in rows]
+    if all(name.startswith(f"{number} ") for number, (name, _) in enumerate(found, 1)):  # EISeg
+        found = [(name.partition(" ")[2].strip(), color) for name, color in found]
     return _from_rows(file, found)
 
 
@@ -198,8 +203,9 @@ class ValueMeaning:
     """Conversion of the values of a set to ids.
 
     gray: content of gray masks. listed: names beside the masks. known: id -> name of the project's classes. colors: of
-    color masks without a list, ascending; the position is the id. one_each: no file has several classes.
-    largest: largest gray value of the set. unlisted: value that no name explains -> number of files.
+    color masks without a list, ascending; the position is the id. blended: color of smoothed edges -> that of the area
+    beside them. one_each: no file has several classes. largest: largest gray value of the set. unlisted: value that no
+    name explains -> number of files.
     """
 
     gray: Literal["one class", "ids"]
@@ -207,6 +213,7 @@ class ValueMeaning:
     listed: LabelList | None
     known: dict[int, str]
     colors: tuple[int, ...] = ()
+    blended: Mapping[int, int] = field(default_factory=dict)
     one_each: bool = True
     largest: int = 0
     unlisted: Counter[int] = field(default_factory=Counter)
@@ -313,8 +320,11 @@ class ValueMeaning:
         listed = self.listed if self.listed is not None and self.listed.colors else None
         if listed is None and (len(used) > MANY_COLORS or not self.colors):
             raise UnreadableLabel(Message("import.many_colors", n=MANY_COLORS))
-        table = listed.colors if listed is not None else {code: id for id, code in enumerate(self.colors, 1)}
+        if listed is None and 0 not in self.colors:
+            raise UnreadableLabel(Message("import.no_black"))
+        table = listed.colors if listed is not None else {code: id for id, code in enumerate(self.colors)}
         names = listed.names if listed is not None else {id: f"#{code:06x}" for code, id in table.items()}
+        table = table if listed is not None else table | {code: table[area] for code, area in self.blended.items()}
         table = {0: 0} | {code: DONT_CARE if id == NOT_LABELED else id for code, id in table.items()}
         for code in used:
             if code not in table:
@@ -331,6 +341,7 @@ def decide(
     """Return the meaning of a set. known: id -> name of the project's classes."""
     gray, ones = Counter[int](), Counter[int]()  # ones: of files with 0 and 1 only, which may be ids or black and white
     palette, colors = Counter[int](), set[int]()  # palette: number of files
+    areas = set[int]()
     files: Counter[int] = Counter()  # with a gray value
     for content in contents:
         values = content.values.tolist()
@@ -338,6 +349,7 @@ def decide(
             continue
         if content.kind == "colour":
             colors.update(values)
+            areas |= content.areas
         elif content.kind == "palette":
             palette.update(values)
         elif content.kind == "grey":
@@ -349,16 +361,31 @@ def decide(
     named = known if listed is None else listed.values or listed.names
     numbers = palette if one_class else palette + files
     strange = {id: count for id, count in numbers.items() if 0 < id <= MAX_CLASS_ID and id not in named and named}
+    blended = _blended(colors - areas, areas) if len(colors) <= MANY_COLORS else {}
+    colors |= {0} if colors and files[0] else set()  # black masks are gray
     return ValueMeaning(
         "one class" if one_class else "ids",
         options,
         listed,
         known,
-        tuple(sorted(colors - {0})) if len(colors) <= MANY_COLORS else (),
+        tuple(sorted(colors - blended.keys())) if len(colors) <= MANY_COLORS else (),
+        blended,
         one_each=not colors and sum(id > 0 for id in palette) <= 1,
         largest=max(gray or ones, default=0),
         unlisted=Counter(strange if options.class_name is None else {}),
     )
+
+
+def _blended(edges: Iterable[int], areas: Iterable[int]) -> dict[int, int]:
+    """Return the colors of edges that are a mixture of two colors of areas, with the one that has the larger part."""
+    known = {color: np.array([color >> 16, color >> 8 & 255, color & 255], float) for color in sorted((*edges, *areas))}
+    found: dict[int, int] = {}
+    for edge, (first, second) in product(edges, combinations(sorted(areas), 2)):
+        step = known[second] - known[first]
+        part = float((known[edge] - known[first]) @ step / (step @ step))
+        if 0 < part < 1 and np.abs(known[first] + part * step - known[edge]).max() <= _MIXED:
+            found.setdefault(edge, first if part < 0.5 else second)
+    return found
 
 
 def _one_class_values(counts: Counter[int], listed: LabelList | None, known: dict[int, str]) -> bool:

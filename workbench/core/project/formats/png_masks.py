@@ -30,8 +30,8 @@ from workbench.core.project.formats.base import (
     empty_label,
     entry_name,
     is_good,
+    is_in_good_folder,
     suffix_of,
-    without_suffix,
 )
 from workbench.core.project.formats.label_export import (
     VOID,
@@ -46,7 +46,7 @@ from workbench.core.project.formats.label_export import (
 from workbench.core.project.formats.label_studio import TaskMasks, count_task_masks, task_masks
 from workbench.core.project.formats.mask_content import MaskContent, content_of, describe, size_of
 from workbench.core.project.formats.mask_files import losses_of, read_raw
-from workbench.core.project.formats.mask_names import mask_level, without_mask_words, words_of
+from workbench.core.project.formats.mask_names import are_versions, mask_level, without_mask_words, words_of
 from workbench.core.project.formats.mask_pairing import AS_MASKS, Pairing, pair, spellings
 from workbench.core.project.formats.mask_values import LabelList, ValueMeaning, decide, find_lists, write_list
 from workbench.core.project.project import DONT_CARE, MAX_CLASS_ID, NOT_LABELED
@@ -154,21 +154,18 @@ class _MaskSet:
     def entries(self) -> Iterator[ImportedEntry]:
         """Yield the labels of the images that have masks."""
         path = self._tree.path
-        good = {image for image in self.of_image if self._is_in_good_folder(image)}
+        own = self._tree.originals  # in own exports no folder says that an image has no defects
+        good = {image for image in self.of_image if is_in_good_folder(image) and own.of(path(image)) is None}
         good = good if len(good) < len(self.of_image) else set()  # a folder "ok" of all images says nothing
         for image, found in self.of_image.items():
-            several = len(set(map(without_suffix, found))) < len(found)  # files of one mask, which must be equal
-            for group in [found] if self.merged and not several else [[mask] for mask in found]:
+            # files of one mask must be equal
+            for group in [found] if self.merged and not are_versions(found) else [[mask] for mask in found]:
                 first = group[0] == found[0]
                 refused = _further(task for task in self._tasks if task.image == image and first)
                 entry = ImportedEntry(
                     path(group[0]), path(image), image, self._reader(group, good=image in good), refused=refused
                 )
                 yield replace(entry, count=len(group) + len(refused))
-
-    def _is_in_good_folder(self, image: str) -> bool:
-        """Return True if the folder of an image says that it has no defects; in own exports no folder does."""
-        return is_good(PurePosixPath(image).parent.name) and self._tree.originals.of(self._tree.path(image)) is None
 
     def entries_without_image(self) -> Iterator[ImportedEntry]:
         path = self._tree.path
@@ -235,7 +232,7 @@ def _refusals(tree: FileTree, pairing: Pairing, *, any_masks: bool) -> list[Refu
 
 def _add_others(tree: FileTree, images: list[str], batch: ImportedLabels) -> None:
     """Add images without a mask; those in folders of good images (MVTec AD) are labeled."""
-    good = [image for image in images if is_good(PurePosixPath(image).parent.name)]
+    good = [image for image in images if is_in_good_folder(image)]
     for image in good:
         read = partial(empty_label, verdict="OK")
         batch.entries.append(ImportedEntry(tree.path(image), tree.path(image), image, read, good=True))
@@ -335,7 +332,7 @@ def _below_mask_folder(mask: str) -> str:
 
 def _describe_source(meaning: ValueMeaning, contents: Iterable[MaskContent | None]) -> list[str]:
     any_gray = any(one is not None and one.kind == "grey" and len(one.values) > 1 for one in contents)
-    notes: list[str] = []
+    notes: list[str] = [Message("import.blended", n=len(meaning.blended))] if meaning.blended else []
     if any_gray and meaning.gray == "one class" and meaning.options.threshold is None and meaning.largest > 1:
         notes.append(Message("import.gray_masks", n=meaning.threshold))
     if meaning.unlisted:

@@ -9,10 +9,11 @@ from __future__ import annotations
 import csv
 import io
 import re
-from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from functools import partial
+from itertools import combinations
 from pathlib import PurePosixPath, PureWindowsPath
 
 from workbench.core.messages import Message
@@ -23,21 +24,28 @@ from workbench.core.project.formats.base import (
     ImportedLabels,
     ImportOptions,
     Refusal,
+    comparable,
     distinctive_folders,
     entry_name,
     normalized_name,
 )
 from workbench.core.project.formats.data_split import split_of
 from workbench.core.project.formats.label_export import ExportedImage, LabelExport, LabelWriter
-from workbench.core.project.formats.label_tables import SPLIT_COLUMNS, LabelTable, is_number, is_region_table, tables
+from workbench.core.project.formats.label_tables import (
+    SPLIT_COLUMNS,
+    VERDICT_COLUMNS,
+    LabelTable,
+    is_number,
+    is_region_table,
+    tables,
+)
 from workbench.core.project.formats.mask_pairing import masks_beside_images
 from workbench.core.project.formats.shape_labels import ShapedImage, find_shapes
 from workbench.core.project.formats.text_files import listed_names
-from workbench.core.project.storage import write_text
+from workbench.core.project.storage import same_content, write_text
 from workbench.inference.io.image_io import IMAGE_SUFFIXES
 
 _LABEL_SUFFIXES = (*IMAGE_SUFFIXES, ".gif", ".xml", ".txt", ".json", ".npy", ".mat")
-_LABEL_COLUMNS = "verdict result label class category target grade classname 判定 结果 标签 类别".split()
 _UNDECIDED = frozenset(("", "na", "nan", "null", "tbd", "unknown", "unsure"))  # see `normalized_name`
 _OTHER_COLUMNS = frozenset(("region_shape_attributes", "annotation_id"))  # of VIA and of Label Studio
 _TITLES = ("image", "verdict", "split")  # of the tables that the workbench writes
@@ -148,7 +156,7 @@ def _table_verdicts(table: LabelTable, names: list[str]) -> tuple[dict[str, str]
 
 def _verdict_columns(table: LabelTable) -> tuple[list[int], bool]:
     """Return the columns of the verdicts, and whether they are one of 0 and 1 for each label; [] if unclear."""
-    others, named = table.others(), table.titled(*_LABEL_COLUMNS)
+    others, named = table.others(), table.titled(*VERDICT_COLUMNS)
     if not table.header:
         return others if len(others) == 1 else [], False
     if not named and len(others) > 1 and all(table.cells(i) <= {"0", "1"} for i in others):
@@ -190,13 +198,29 @@ def find_folders(tree: FileTree, options: ImportOptions, known: dict[int, str]) 
     batch = ImportedLabels(
         notes=[origin] if origin else [], other_masks=[tree.path(mask) for mask in masks_beside_images(tree)]
     )
+    rivals = _verdicts_of_copies(tree, verdicts)
     for image in images:
         if image in verdicts:
             read = partial(_read, verdicts[image])
-            batch.entries.append(ImportedEntry(tree.path(image), tree.path(image), image, read))
+            why = Message("import.several_verdicts", names=", ".join(rivals.get(image, ())))
+            refused = (("", why),) if image in rivals else ()
+            batch.entries.append(ImportedEntry(tree.path(image), tree.path(image), image, read, refused=refused))
         elif verdicts:
             batch.unlabeled.append((tree.path(image), image))
     return batch
+
+
+def _verdicts_of_copies(tree: FileTree, verdicts: Mapping[str, str]) -> dict[str, list[str]]:
+    """Return the verdicts of images with a copy, of the same name and content, in the folder of another verdict."""
+    groups: dict[str, list[str]] = defaultdict(list)
+    for image in verdicts:
+        groups[comparable(PurePosixPath(image).name)].append(image)
+    found: dict[str, list[str]] = {}
+    for group in groups.values():
+        for first, second in combinations(group, 2) if len({verdicts[image] for image in group}) > 1 else ():
+            if verdicts[first] != verdicts[second] and same_content(tree.path(first), tree.path(second)):
+                found[first] = found[second] = [verdicts[first], verdicts[second]]
+    return found
 
 
 def numbered(folders: Iterable[str]) -> bool:

@@ -16,6 +16,7 @@ from xml.etree.ElementTree import Element, SubElement, indent, tostring
 
 import numpy as np
 
+from workbench.core.images.image_files import VIDEO_SUFFIXES
 from workbench.core.messages import Message
 from workbench.core.project.formats.base import FileTree, Refusal, UnreadableLabel
 from workbench.core.project.formats.data_split import split_of
@@ -86,12 +87,13 @@ CVAT = ShapeReader(_xml_files, _parse_xml)
 def _frame_names(tree: FileTree, root: Element) -> list[str]:
     """Return the images of a task of single images in the order of their frames; [] for a video.
 
-    The images of a video are named frame_000000; others are in natural order, which is that of the frames if there are
-    as many images as frames.
+    The images of a video are named frame_000000, or it lies beside its labels; others are in natural order, which is
+    that of the frames if there are as many images as frames.
     """
     count = root.findtext("meta/task/size") or root.findtext("meta/job/size")
     images = [name for name in tree.images if not is_in_mask_folder(name)]
-    if any(PurePosixPath(name).stem == "frame_000000" for name in images) or str(len(images)) != count:
+    of_video = any(PurePosixPath(name).stem == "frame_000000" for name in images) or tree.with_suffix(*VIDEO_SUFFIXES)
+    if of_video or str(len(images)) != count:
         return []
     return sorted(images, key=natural_key)
 

@@ -205,9 +205,7 @@ TOOLS: dict[str, ToolSpec] = {
             QT_TRANSLATE_NOOP(
                 "tools", "Inspection area: outside of its polygons nothing is predicted, trained or counted"
             ),
-            QT_TRANSLATE_NOOP(
-                "tools", "Click the corners, Enter adds the polygon to the area; begun with Ctrl, it is excluded"
-            ),
+            QT_TRANSLATE_NOOP("tools", "Click the corners; Enter adds the polygon, or excludes it if begun with Ctrl"),
             ("zone", "folder_only"),
             keys="Shift+A",
             menu="outlines",
@@ -238,7 +236,7 @@ TOOLS: dict[str, ToolSpec] = {
             RegionTool,
             QT_TRANSLATE_NOOP("tools", "&Region"),
             QT_TRANSLATE_NOOP("tools", "Region: click a region to move, resize, delete or reclassify it"),
-            QT_TRANSLATE_NOOP("tools", "Click a region; drag to move it; 1–9 change the class; Del deletes it"),
+            QT_TRANSLATE_NOOP("tools", "Click a region; drag moves it; 1–9: class; Del deletes"),
             ("step", "region"),
             keys="V",
             menu="regions",
