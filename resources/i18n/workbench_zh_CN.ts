@@ -13128,10 +13128,6 @@
         <translation>{n} 张图片位于无缺陷图片的文件夹中，已设为判定 OK 并赋予空掩膜。</translation>
     </message>
     <message>
-        <source>the folder of the image says that it has no defects, but its mask has some</source>
-        <translation>图像所在的文件夹表明它没有缺陷，但其掩码中有缺陷</translation>
-    </message>
-    <message>
         <source>The images are in folders without names of verdicts, so the part of each file name before its last _ became the verdict.</source>
         <translation>图片所在的文件夹名不是判定，因此将每个文件名中最后一个“_”之前的部分作为判定。</translation>
     </message>
@@ -13310,6 +13306,10 @@
     <message>
         <source>{n} {n:archive|archives} in the folder, such as {first}, {n:was|were} not unpacked. Labels in {n:it|them} are not imported.</source>
         <translation>文件夹中的 {n} 个压缩包（例如 {first}）未解压，其中的标注不会导入。</translation>
+    </message>
+    <message>
+        <source>its verdict is “{verdict}”, but it has defects</source>
+        <translation>其判定为“{verdict}”，但有缺陷</translation>
     </message>
     <message>
         <source>none of the colors of the masks is black, so the background is unknown; add a list of the colors, such as class_dict.csv</source>
@@ -13554,6 +13554,10 @@
     <message>
         <source>The metrics of verdicts with fewer than {n} images or {m} parts are not reliable: {names}.</source>
         <translation>图片少于 {n} 张或零件少于 {m} 个的判定，其指标不可靠：{names}。</translation>
+    </message>
+    <message>
+        <source>the folder of the image says that it has no defects, but its label has some</source>
+        <translation>图像所在的文件夹表明它没有缺陷，但其标注中有缺陷</translation>
     </message>
     <message>
         <source>it has only predictions, drafts or canceled annotations</source>
