@@ -72,6 +72,7 @@ class Environment:
             **{name: value for name, value in os.environ.items() if name.startswith(("QT_", "DISPLAY", "WORKBENCH_"))},
         }
         variables.setdefault("QT_QPA_PLATFORM", "offscreen")
+        variables.setdefault("QT_QPA_FONTDIR", r"Z:\usr\share\fonts\truetype\dejavu")  # of this platform
         # Through a file: Wine's services would hold a pipe open after the program has ended.
         command = ["unshare", "--mount", "/bin/sh", "-c", mounts + inside, self.debian, here, program, *arguments]
         with tempfile.NamedTemporaryFile() as output:

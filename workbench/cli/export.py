@@ -113,6 +113,7 @@ def export(run: Run, console: Console, options: ExportOptions, *, out: Path | No
         "line": report.get("line"),
         "ready": report.get("ready", True),
         "not_ready": report.get("not_ready", ""),
+        "not_compared": report.get("not_compared", ""),
         "run": run.name,
         "model": run.settings().model,
         "troubles": warnings,

@@ -35,7 +35,7 @@ from workbench.inference.batch.results_folder import (
     predict_all,
     unlike_summary,
 )
-from workbench.inference.batch.results_log import ResultsLogError, ignored_lines, model_fingerprint
+from workbench.inference.batch.results_log import ResultsLogError, model_fingerprint
 from workbench.inference.cpu_environment import keep_freed_memory
 from workbench.inference.io.file_access import read_regular
 from workbench.inference.predictor import Prediction
@@ -234,8 +234,8 @@ def _predict(
                 skipped=() if options.watch else skipped,
                 on_entry=outputs.on_entry,
             ) as results:
-                if results.ignored:
-                    console.note(ignored_lines(results.ignored))
+                for remark in results.remarks:
+                    console.note(remark)
                 if not options.watch:
                     return _batch(options, results, sources, stop, console)
                 with outputs, contextlib.ExitStack() as stack:

@@ -134,6 +134,8 @@ def run(options: argparse.Namespace, console: Console) -> dict[str, Any]:
             # A thread waiting for the network costs little, and only images being processed can share a call.
             limits=limits_of(options, console.note, threads=8 if predictor.settings.task == "classification" else 4),
         )
+        if predictor.settings.not_compared:
+            console.note(predictor.settings.not_compared)
         if token is None and not http_server.is_local(bound):
             console.note("Warning: anyone who can reach this machine can use the model. Set --token to prevent this.")
         announce = _announcement(options, console, predictor, http_server.address_of(bound), token)

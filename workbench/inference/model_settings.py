@@ -241,6 +241,12 @@ class ClassSettings:
     color: str
 
 
+_NO_SCORE = (
+    "This model has no unlike score: an image of another surface whose brightness, contrast, sharpness, color and size "
+    "are usual is not recognized as unlike the training images."
+)
+
+
 @dataclass(frozen=True, kw_only=True)
 class ModelSettings:
     """Complete description of the prediction except the weights, validated on construction (SettingsError).
@@ -315,6 +321,13 @@ class ModelSettings:
     order: tuple[str, ...] = ()
     engines: dict[str, EngineOptions] = field(default_factory=dict)
     format: int = FORMAT
+
+    @property
+    def not_compared(self) -> str:
+        """Sentence on the comparison with the training images that this model lacks; "" if it lacks none."""
+        if self.input is None:
+            return "This model compares no image with the training images: one that is unlike them is not recognized."
+        return "" if self.unlike is not None else _NO_SCORE
 
     def __post_init__(self) -> None:
         # Equal settings must give equal bytes and hashes, so lists become tuples, and numbers in float fields become

@@ -70,7 +70,7 @@ class FolderSummary:
     """Summary of a prediction.
 
     images, skipped: counts in the results folder, earlier runs included, as in `results`. whole: all images were
-    processed.
+    processed. remarks: sentences of `ResultsFolder.remarks`.
     """
 
     out: Path
@@ -78,6 +78,7 @@ class FolderSummary:
     skipped: int
     whole: bool
     results: ResultsSummary
+    remarks: Sequence[str] = ()
 
 
 def predict_folder(request: FolderRequest, stop: GracefulInterrupt, task: Task) -> FolderSummary:
@@ -115,12 +116,12 @@ def predict_folder(request: FolderRequest, stop: GracefulInterrupt, task: Task) 
                 watch(results, [request.images], stop, on_image=lambda *image: on_image(next(number), 0, *image))
             else:
                 whole = predict_all(results, sources, on_image=on_image, stop=stop.requested, cancelled=stop.at_once)
-            (done, passed), summary = results.counts(), results.summary()
+            (done, passed), summary, remarks = results.counts(), results.summary(), results.remarks
     except ResultsLogError as error:
         raise ResultsTaken(why=str(error)) from error
     except OSError as error:
         raise CannotWrite.of(error.filename or request.out, error) from error
-    return FolderSummary(request.out, done, passed, whole, summary)
+    return FolderSummary(request.out, done, passed, whole, summary, remarks)
 
 
 def predicted_event(

@@ -152,6 +152,7 @@ def _ancestors(run: Run) -> Iterator[str]:
 def make_card(sources: CardSources) -> Document:
     settings, result = sources.settings, sources.evaluation
     found = result.evaluation
+    written = [name for name in sources.parity if _has(sources, name)]
     title = "card.title_unet" if settings.task == "segmentation" else "card.title_resnet"
     sections = [
         Section(Message("card.performance"), [*_performance(sources), *(run_blocks.tables(found) if found else ())]),
@@ -164,7 +165,9 @@ def make_card(sources: CardSources) -> Document:
         *_speed(sources),
         Section(Message("card.training_data"), data_blocks(sources.dataset)),
         Section(Message("card.training_settings"), settings_blocks(sources.run)),
-        Section(Message("card.limitations"), [Points(list(known_limits(sources.dataset, settings, result.split)))]),
+        Section(
+            Message("card.limitations"), [Points(list(known_limits(sources.dataset, settings, result.split, written)))]
+        ),
         Section(Message("card.origin"), [Points(list(lineage(sources)))]),
         Section(Message("card.usage"), _use(settings, sources)),
     ]

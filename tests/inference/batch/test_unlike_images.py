@@ -44,6 +44,7 @@ def test_no_unlike_image_is_good(predict, unlike_images, tmp_path):
     assert found["black"]["input"]["why"] == ["every pixel has the value 0"]
     assert found["spots-12"]["input"] == {"ok": True, "why": [f"1{SCALED}"]} and reported.count(SCALED) == 1
     assert "3 images are unlike the training images, for example" in reported
+    assert report["not_compared"].startswith("This model has no unlike score") and report["not_compared"] in reported
     with (tmp_path / "out" / "verdicts.csv").open(encoding="utf-8-sig", newline="") as file:
         rows = {Path(row["picture"]).stem: row for row in csv.DictReader(file)}
     assert rows["white"]["verdict"] == "unsure" and rows["white"]["input"] == "every pixel has the value 255"

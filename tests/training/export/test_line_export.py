@@ -93,6 +93,14 @@ def test_line_model_gives_the_verdict_of_the_export(resnet_export):
     assert np.abs(outputs["probabilities"][0] - list(expected.probabilities.values())).max() < 1e-5
 
 
+def test_formats_that_compare_no_image_are_named_in_the_result_and_the_card(unet_export, exported):
+    out, result = unet_export
+    sentence = "Programs that run onnx-line, triton, paddlex compare no image with the training images"
+    assert result["not_compared"].startswith(sentence) and sentence in (out / "README.md").read_text("utf-8")
+    others = exported[1][-1].result["not_compared"], (exported[0] / "README.md").read_text("utf-8")
+    assert others[0] == "" and "compare no image" not in others[1]
+
+
 def test_models_carry_their_metadata(unet_export, resnet_export, trained):
     for (out, _), names in ((unet_export, {"class_names": "scratch"}), (resnet_export, {"verdicts": "OK\nNG"})):
         for file in ("network.onnx", "line/model.onnx"):
@@ -109,7 +117,9 @@ def test_models_carry_their_metadata(unet_export, resnet_export, trained):
 def test_impossible_line_model_is_left_out_or_refused_with_the_reason(trained_resnet, inside, tmp_path):
     choices = ("--seconds", 0, "--shape", "32x200", "--formats")
     one = inside("export", trained_resnet.root, "--out", tmp_path / "rest", *choices, "onnx,onnx-line")
-    (left_out,) = (event for event in one.events if isinstance(event, Trouble))
+    not_compared, left_out = (event for event in one.events if isinstance(event, Trouble))
+    assert not_compared.what.startswith("Programs that run onnx-line compare no image with the training images")
+    assert one.last.result["not_compared"] == ""  # it is left out
     assert "self-contained" in left_out.what and "64x64" in left_out.what
     assert one.last.result["formats"] == ["onnx"] and not (tmp_path / "rest" / "line").exists()
     one = inside("export", trained_resnet.root, "--out", tmp_path / "out", *choices, "onnx-line")

@@ -54,7 +54,10 @@ def test_dialog_returns_choices(qtbot):
         name for name in KINDS if cannot_make(name)
     }
     dialog.formats["legacy"].setChecked(True)
+    assert dialog.not_compared.isHidden()
     dialog.formats["triton"].setChecked(True)
+    assert not dialog.not_compared.isHidden()
+    assert dialog.not_compared.text().startswith("Programs that run triton compare no image with the training images")
     dialog.point.setCurrentIndex(dialog.point.findData("own"))
     dialog.probability.setValue(0.35)
     dialog.target.setValue(20)

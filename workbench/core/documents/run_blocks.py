@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections import Counter
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -23,6 +23,7 @@ from workbench.core.messages import Message, join, metric_unit, recognize
 from workbench.core.problems import RunBroken
 from workbench.core.runs.dataset import Dataset
 from workbench.core.runs.events import Finished
+from workbench.core.runs.export_options import not_comparing
 from workbench.core.runs.held_out import SPLITS
 from workbench.core.runs.run import Run
 from workbench.inference.model_settings import UNSURE, ModelSettings
@@ -409,10 +410,10 @@ def images_with(dataset: Dataset, split: str, class_id: int) -> int:
     return sum(class_id in item.classes for item in dataset.of(split))
 
 
-def known_limits(dataset: Dataset, settings: ModelSettings, split: str) -> Iterator[str]:
+def known_limits(dataset: Dataset, settings: ModelSettings, split: str, formats: Iterable[str] = ()) -> Iterator[str]:
     """Yield the known limits: data that the model was not trained on, and properties that were not measured.
 
-    split: evaluated data split, "" for none.
+    split: evaluated data split, "" for none. formats: of an export, as of `ExportOptions`.
     """
     training = dataset.of("train")
     if training:
@@ -439,7 +440,15 @@ def known_limits(dataset: Dataset, settings: ModelSettings, split: str) -> Itera
         yield Message("card.other_content_unsure", names=", ".join(settings.verdicts), name=UNSURE)
     else:
         yield Message("card.other_content", names=", ".join(settings.verdicts))
+    yield from not_compared(settings, formats)
     yield Message("card.inspection")
+
+
+def not_compared(settings: ModelSettings, formats: Iterable[str] = ()) -> list[str]:
+    """Return what is not compared with the training images, as sentences. formats: as of `ExportOptions`."""
+    names = [] if settings.input is None else not_comparing(formats)
+    sentence = Message("export.not_compared", names=join("list.comma", names)) if names else ""
+    return [text for text in (recognize(settings.not_compared), sentence) if text]
 
 
 def _image_type(settings: ModelSettings) -> str:

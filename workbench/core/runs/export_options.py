@@ -24,18 +24,20 @@ class Layout:
 
     code: module of `training/export`, or of a plug-in, and its function that writes the files. file: folder or main
     file in the export.
-    program: its reader. engine: engine whose network it contains; "" if it has a network of its own.
+    program: its reader. engine: engine whose network it contains; "" if it has a network of its own. compares: its
+    predictions compare images with the training images.
     """
 
     code: str
     file: str
     program: str
     engine: str = ""
+    compares: bool = False
 
 
 LAYOUTS: dict[str, Layout] = {
     "triton": Layout("layouts:write_repository", "triton/", "NVIDIA Triton Inference Server", "onnx"),
-    "mlflow": Layout("layouts:write_mlflow", "MLmodel", "MLflow", "onnx"),
+    "mlflow": Layout("layouts:write_mlflow", "MLmodel", "MLflow", "onnx", compares=True),
     "paddlex": Layout("layouts:write_deployment", "paddlex/", "PaddleSeg and PaddleX"),
 }
 FORMATS = [*KINDS, LINE_FORMAT, *LAYOUTS]
@@ -65,6 +67,11 @@ def engines_of(formats: Iterable[str]) -> list[str]:
     """
     names = [LAYOUTS[name].engine if name in LAYOUTS else name for name in formats if name != LINE_FORMAT]
     return list(dict.fromkeys(name for name in names if name)) or ["onnx"]
+
+
+def not_comparing(formats: Iterable[str]) -> list[str]:
+    """Return the formats whose programs compare no image with the training images."""
+    return [name for name in formats if name == LINE_FORMAT or (name in LAYOUTS and not LAYOUTS[name].compares)]
 
 
 @dataclass(frozen=True)

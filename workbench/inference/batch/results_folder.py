@@ -31,7 +31,7 @@ from ..predictor import Prediction, PredictionCancelled, Predictor
 from ..text_safety import SUFFIX, csv_metadata, csv_rows, csv_table
 from ..verdict_rule import GOOD, ResultsSummary, good_verdict, reason_text, unlike_text
 from .input_paths import InputSource, OutputNames, SkippedInput, output_names
-from .results_log import ResultsLog, file_state, is_result
+from .results_log import ResultsLog, file_state, ignored_lines, is_result
 from .stay_awake import stay_awake
 
 _COMPRESSION_LEVEL = 2  # zlib level; higher levels are much slower and save little on photos
@@ -221,6 +221,8 @@ class ResultsFolder:
             "run": predictor.settings.run,
             "engine": getattr(predictor.engine, "name", type(predictor.engine).__name__),
         }
+        if predictor.settings.not_compared:
+            self.header["not_compared"] = predictor.settings.not_compared
         self._skipped = [{"path": Path(entry.path).as_posix(), "why": entry.why} for entry in skipped]
         self._overlays, self._live = overlays, live
         self._on_entry = on_entry
@@ -253,9 +255,11 @@ class ResultsFolder:
             self.close()
 
     @property
-    def ignored(self) -> int:
-        """Number of damaged ledger lines that were ignored; their images are predicted again."""
-        return self._log.ignored
+    def remarks(self) -> list[str]:
+        """Sentences to report before the first image: what is not compared, and damaged lines of the ledger."""
+        ignored = self._log.ignored
+        found = [self.header.get("not_compared", ""), ignored_lines(ignored) if ignored else ""]
+        return [text for text in found if text]
 
     def close(self) -> None:
         """Write the tables and results.json, and release the ledger."""
@@ -357,7 +361,8 @@ class ResultsFolder:
         """Return the content of results.json, with paths of masks and overlays prefixed by `out`.
 
         {"model", "run", "engine", "pictures": [{"path", "mask", "overlay", "regions", "verdict", "probabilities",
-        "anomaly_score", "verdict_reason", "milliseconds"}], "skipped": [{"path", "why"}]}
+        "anomaly_score", "verdict_reason", "milliseconds"}], "skipped": [{"path", "why"}]}; "not_compared": sentence of
+        `ModelSettings.not_compared`, if there is one
         """
         done, skipped = [], list(self._skipped)
         for entry in self._log.entries():

@@ -22,7 +22,7 @@ from .folder_watch import watch
 from .input_paths import collect_images
 from .interrupts import exit_on_broken_pipe, handle_interrupts
 from .results_folder import KEEP_VERDICTS, ResultsFolder, new_remarks, predict_all, unlike_summary
-from .results_log import ResultsLogError, ignored_lines, model_fingerprint
+from .results_log import ResultsLogError, model_fingerprint
 
 
 class _Parser(argparse.ArgumentParser):
@@ -149,8 +149,8 @@ def _images(number: int) -> str:
 
 
 def _warn(folder: ResultsFolder) -> None:
-    if folder.ignored:
-        _note(ignored_lines(folder.ignored))
+    for remark in folder.remarks:
+        _note(remark)
 
 
 def _raise_first(problems: list[str]) -> None:

@@ -15,9 +15,10 @@ from typing import Any
 import numpy as np
 
 from workbench.core.adoption.adopted_run import refresh_dataset
+from workbench.core.documents.run_blocks import not_compared
 from workbench.core.evaluation import operating_point
 from workbench.core.evaluation.operating_point import origin, summary
-from workbench.core.messages import Message, stored_text, with_messages
+from workbench.core.messages import Message, join, stored_text, with_messages
 from workbench.core.problems import CannotWrite, ExportExists, ModelNotReady, ParityFailed, Problem, WorkerFailed
 from workbench.core.project import annotation
 from workbench.core.project.project import Project
@@ -121,6 +122,7 @@ class _Builder:
         network = AdoptedNetwork(self.run) if self.run.complete else TrainedNetwork(self.run, self.dataset)
         reference = network.engine
         trained = present_settings(self.run, self.project, self.dataset, self.formats)
+        self.report_not_compared(trained)
         self.check_readiness(trained, reference, chosen)
         batches = partial(calibration_batches, self.project, self.dataset, trained)
         maker = FormatWriter(self.run, network, self.folder, tick=self.stages.check, calibration=batches)
@@ -144,16 +146,27 @@ class _Builder:
         self.stages.begin(Message("progress.checking"))
         self.write_references(settings, references)
         self.write_reports(place.name, measured)
+        formats = [*(settings.order or settings.files), *([LINE_FORMAT] if self.line else []), *self.layouts]
         return {
-            "formats": [*(settings.order or settings.files), *([LINE_FORMAT] if self.line else []), *self.layouts],
+            "formats": formats,
             "parity": {name: found.summary() for name, found in self.parity.items()},
             "latency": {name: latency.p50(found) for name, found in measured.get("engines", {}).items()},
-            **with_messages({"note": stored_text(measured, "note")}),
             "point": summary(settings, self.point),
             "line": self.line,
             "ready": self.weakness is None,
-            **with_messages({"not_ready": self.weakness or ""}),
+            **with_messages(
+                {
+                    "note": stored_text(measured, "note"),
+                    "not_ready": self.weakness or "",
+                    "not_compared": join("list.sentences", not_compared(settings, formats)),
+                }
+            ),
         }
+
+    def report_not_compared(self, settings: ModelSettings) -> None:
+        """Report what compares no image with the training images, before anything is written."""
+        for text in not_compared(settings, self.options.formats):
+            self.report(Trouble(what=text, done=""))
 
     def check_readiness(
         self, settings: ModelSettings, reference: Engine, chosen: list[export_images.ParitySample]

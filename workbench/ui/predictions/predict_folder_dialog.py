@@ -359,6 +359,8 @@ class PredictFolderDialog(JobDialog):
             text = formatting.sentences(
                 text, fill(self.tr("{n} {n:image is|images are} unlike the training images."), n=unlike)
             )
+        for remark in summary.remarks:
+            text = formatting.sentences(text, formatting.translate_message(remark))
         self.show_status(text)
         self.table.setColumnWidth(0, min(self.table.sizeHintForColumn(0) + _INDICATOR, _NAME))
         self.show_results.show()

@@ -26,10 +26,18 @@ from PySide6.QtWidgets import (
 )
 
 from workbench.core.adoption.network_file import IGNORED, MAX_SIDE, OUTPUTS, AdoptionOptions
-from workbench.core.messages import stored_text
+from workbench.core.messages import Message, join, stored_text
 from workbench.core.problems import Problem
 from workbench.core.resources import LANGUAGES
-from workbench.core.runs.export_options import LAYOUTS, LINE_FORMAT, LINE_SIDES, ExportOptions, load_layouts, shape_fits
+from workbench.core.runs.export_options import (
+    LAYOUTS,
+    LINE_FORMAT,
+    LINE_SIDES,
+    ExportOptions,
+    load_layouts,
+    not_comparing,
+    shape_fits,
+)
 from workbench.core.runs.run import Run
 from workbench.core.text_patterns import split_names
 from workbench.inference.engines.registry import KINDS, cannot_make
@@ -58,6 +66,7 @@ class ExportOptionsDialog(QDialog):
         self.formats: dict[str, QCheckBox] = {}
         load_layouts()
         content = QWidget()
+        self.not_compared = QLabel(wordWrap=True)
         exact = [*(name for name, kind in KINDS.items() if not kind.reduced), LINE_FORMAT]
         reduced = self.tr("Reduced precision: smaller, often faster, slightly different results")
         note = self.tr(
@@ -70,6 +79,7 @@ class ExportOptionsDialog(QDialog):
             Gap(4),
             QLabel(self.tr("Folders for other programs"), objectName="heading"),
             self._rows(list(LAYOUTS), options),
+            self.not_compared,
             Gap(4),
             QLabel(reduced, objectName="heading"),
             self._rows([name for name, kind in KINDS.items() if kind.reduced], options),
@@ -207,7 +217,12 @@ class ExportOptionsDialog(QDialog):
         return in_row((self.hint, 1), cancel, self.export)
 
     def _check(self, *_: object) -> None:
-        chosen = any(box.isChecked() for box in self.formats.values())
+        names = [name for name, box in self.formats.items() if box.isChecked()]
+        silent = not_comparing(names)
+        sentence = Message("export.not_compared", names=join("list.comma", silent)) if silent else ""
+        self.not_compared.setText(translate_message(sentence))
+        self.not_compared.setVisible(bool(silent))
+        chosen = bool(names)
         line, shape = self.formats[LINE_FORMAT].isChecked(), self._shape()
         for widget in (self._size_label, self.size, self._sides):
             widget.setEnabled(line)
@@ -238,7 +253,8 @@ class ExportReport(QDialog):
         path = Path(str(result.get("path", "")))
         where = QLabel(str(path), objectName="muted", wordWrap=True)
         where.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse)
-        notes = filter(None, (warning, formatting.translate_message(stored_text(result, "note"))))
+        stored = (formatting.translate_message(stored_text(result, name)) for name in ("not_compared", "note"))
+        notes = filter(None, (warning, *stored))
         close = QPushButton(self.tr("Close"))
         close.clicked.connect(self.accept)
         folder = QPushButton(self.tr("Open folder"), objectName="primary")
