@@ -13124,10 +13124,6 @@
         <translation>{n} 张图片位于无缺陷图片的文件夹中，已设为判定 OK 并赋予空掩膜。</translation>
     </message>
     <message>
-        <source>the folder of the image says that it has no defects, but its mask has some</source>
-        <translation>图片所在的文件夹表明它没有缺陷，但其掩膜中有缺陷</translation>
-    </message>
-    <message>
         <source>The images are in folders without names of verdicts, so the part of each file name before its last _ became the verdict.</source>
         <translation>图片所在的文件夹名不是判定，因此将每个文件名中最后一个“_”之前的部分作为判定。</translation>
     </message>
@@ -13568,8 +13564,16 @@
         <translation>{n} 张图片没有标注，视为没有缺陷的图片。</translation>
     </message>
     <message>
+        <source>the folder of the image says that it has no defects, but its label has some</source>
+        <translation>图像所在的文件夹表明它没有缺陷，但其标注中有缺陷</translation>
+    </message>
+    <message>
         <source>it has only predictions, drafts or canceled annotations</source>
         <translation>它只有预测、草稿或已取消的标注</translation>
+    </message>
+    <message>
+        <source>its verdict is “{verdict}”, but it has defects</source>
+        <translation>其判定为“{verdict}”，但有缺陷</translation>
     </message>
     <message>
         <source>The area moves with the part, by up to {n} px and {angle}° from a reference image. An image in which the part is not found is {name}.</source>
