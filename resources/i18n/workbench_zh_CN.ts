@@ -11956,6 +11956,10 @@
         <translation>仍将导出。</translation>
     </message>
     <message>
+        <source>{name} compares images with the training images only by its output “unlike”, if the model has an unlike score: the program that runs it must treat an image above 1 as unlike them. No result is “unsure” for this reason.</source>
+        <translation>{name} 仅通过输出“unlike”将图片与训练图片比较（模型有差异分数时）：运行它的程序须将大于 1 的图片视为与训练图片不符，结果不会因此判为“不确定”。</translation>
+    </message>
+    <message>
         <source>Programs that run {names} compare no image with the training images: one that is unlike them gets a result like any other, and no result is “unsure” for this reason.</source>
         <translation>运行 {names} 的程序不会将图片与训练图片比较：与训练图片不符的图片同样得到结果，不会因此判为“不确定”。</translation>
     </message>
