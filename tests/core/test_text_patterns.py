@@ -54,7 +54,7 @@ def test_sentence_within_a_message_is_recognized():
 @pytest.mark.parametrize("n", [1, 5])
 def test_message_with_one_and_with_many_is_recognized(n):
     message = Message("import.background", n=n)
-    one, many = "image has no label. It was imported as an image", "images have no label. They were imported as images"
+    one, many = "image has no label. It counts as an image", "images have no label. They count as images"
     assert message == f"{n} {one if n == 1 else many} without defects."
     found = recognize(str.__str__(message))
     assert isinstance(found, Message) and found.id == message.id and found.fields == {"n": str(n)}

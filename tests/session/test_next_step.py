@@ -58,6 +58,7 @@ def seen(state=TRAINED, **changes):
         (replace(LABELED, training=True, writable=False), "train", "training_read_only", "", 0, None),
         (replace(TRAINED, run=replace(RUN, missed=4, false_alarms=9)), "evaluate", "missed", "evaluation", 4, None),
         (replace(TRAINED, run=replace(RUN, false_alarms=9)), "evaluate", "false_alarms", "evaluation", 9, None),
+        (replace(TRAINED, run=replace(RUN, missed=4, cross_fitted=True)), *("evaluate",) * 2, "evaluation", 0, None),
         (TRAINED, "evaluate", "evaluate", "evaluation", 0, None),
         (seen(), "export", "export", "export", 0, None),
         (seen(missed=5, good_alarms=3), "export", "export", "export", 0, "alarms"),
@@ -209,6 +210,8 @@ def test_good_validation_images_of_a_run_are_counted(tmp_path):
         return found.good, found.good_alarms
 
     assert facts(good_pictures=10, false_alarm_images=0.3) == (10, 3)
+    halves = run_facts(replace(line, metrics={"chosen_on": "cross_fitted"}), evaluated=False, exported=False)
+    assert halves.cross_fitted and not run_facts(line, evaluated=False, exported=False).cross_fitted
     tested = replace(line, tested={"good_pictures": 4, "false_alarm_images": 0.75})
     found = run_facts(tested, evaluated=False, exported=False)
     assert (found.good, found.test_good, found.test_alarms) == (0, 4, 3)

@@ -31,8 +31,8 @@ class RunFacts:
     defects, missed, false_alarms: numbers of its validation; for a ResNet, images and images with a wrong verdict.
     good, good_alarms: its good validation images, and those of them with a false alarm. test_good, test_alarms: the
     same of its test images. measured: there are defects (a ResNet: images of two verdicts) among its validation images.
-    adopted: another program has trained it; no numbers are stored. evaluated: its evaluation was opened. exported: an
-    export of it exists.
+    cross_fitted: the numbers are those of thresholds that the evaluation does not show. adopted: another program has
+    trained it; no numbers are stored. evaluated: its evaluation was opened. exported: an export of it exists.
     """
 
     model: str = "unet"
@@ -45,6 +45,7 @@ class RunFacts:
     good_alarms: int = 0
     test_good: int = 0
     test_alarms: int = 0
+    cross_fitted: bool = False
     adopted: bool = False
     evaluated: bool = False
     exported: bool = False
@@ -259,7 +260,9 @@ def _train_again(state: WorkflowState, reason: Remark | None = None) -> NextStep
 
 
 def _evaluate(run: RunFacts) -> NextStep:
-    """Return the step to the evaluation, which names the most important errors."""
+    """Return the step to the evaluation, which names the most important errors that are shown there."""
+    if run.cross_fitted:
+        return NextStep(stage="evaluate", id="evaluate", command="evaluation")
     if run.missed:
         id = "wrong_verdicts" if run.model == "resnet" else "missed"
         return NextStep(stage="evaluate", id=id, command="evaluation", count=run.missed)

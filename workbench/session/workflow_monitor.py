@@ -231,6 +231,7 @@ def run_facts(line: RunLine, *, evaluated: bool, exported: bool) -> RunFacts:
         model=line.model,
         labeled=line.labeled,
         measured=measured,
+        cross_fitted=line.metrics.get("chosen_on") == "cross_fitted",
         adopted=adopted,
         evaluated=evaluated,
         exported=exported,

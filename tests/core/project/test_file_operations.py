@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import contextlib
+import sys
+
+import pytest
 
 from tests.conftest import fill_project
 from tests.file_operations import counted
@@ -34,9 +37,11 @@ def test_check_opens_each_file_once_and_the_image_for_its_resemblance(project):
     project.file.grouping = Grouping(rule="each")
     with counted(project.root) as found:
         check(project)
-    assert found.total() <= 4 * COUNT + FIXED
+    # Windows is asked about each file before it is opened: opening a device could block.
+    assert found.total() <= (8 if sys.platform == "win32" else 4) * COUNT + FIXED
 
 
+@pytest.mark.skipif(sys.platform == "win32", reason="making links needs rights there")
 def test_folder_that_becomes_a_link_is_refused_at_once(project, tmp_path):
     folder, outside = project.root / "masks" / "lot", tmp_path / "outside"
     folder.mkdir()

@@ -343,7 +343,12 @@ def fail_to_write(project: Project, folder: Path) -> None:
     (project.root / "masks" / "images" / "p6.png.png").rmdir()
 
 
-@pytest.mark.parametrize("second", [cancel, import_empty, repeat, repeat_with_replacement, fail_to_write])
+failure = pytest.mark.skipif(sys.platform == "win32", reason="such a folder counts as a held file, which is left out")
+
+
+@pytest.mark.parametrize(
+    "second", [cancel, import_empty, repeat, repeat_with_replacement, pytest.param(fail_to_write, marks=failure)]
+)
 def test_import_without_a_change_leaves_the_undo_of_the_one_before(root, folder, second):
     before = content(root)
     with Project.open(root) as project:

@@ -40,7 +40,8 @@ def test_creating_over_a_project_is_refused(project):
 
 
 def test_any_file_name_is_a_image(project):
-    names = ["划痕 (3).png", "a [1].png", "ü/–ß.png", "😀.png", "a'b\"c.png", "many.dots.in.it.png"]
+    names = ["划痕 (3).png", "a [1].png", "ü/–ß.png", "😀.png", "a'b.png", "many.dots.in.it.png"]
+    names += [] if sys.platform == "win32" else ['a"b.png']
     for name in names:
         picture(project.root / "pictures" / name)
     (project.root / "pictures" / ".hidden.png").write_bytes(b"")

@@ -110,7 +110,7 @@ def children():
         try:
             if "--network" in process.cmdline() or network_process.FLAG in " ".join(process.cmdline()):
                 found.append(process)
-        except psutil.Error:
+        except (psutil.Error, OSError):  # it is starting or ending
             pass
     return found
 

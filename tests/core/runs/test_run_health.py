@@ -128,6 +128,7 @@ def test_trend_of_the_score():
     assert finding(STARTED, *steps(200), *worse).kind == "well"  # the learning rate is still high
     assert finding(STARTED, *steps(500), *worse[:-1]).kind == "well"  # two evaluations may be chance
     assert finding(STARTED, *steps(), *worse, Finished()).kind == "worse"
+    assert finding(STARTED, *steps(500), *worse, evaluated(7, 0.64)).kind == "well"  # rising again
     level = [evaluated(1, 0.4), evaluated(2, 0.7), evaluated(3, 0.71), evaluated(4, 0.7), evaluated(5, 0.69)]
     found = finding(STARTED, *steps(500), *level)
     assert found.kind == "level" and found.fields["seconds"] == 120.0

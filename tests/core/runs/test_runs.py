@@ -6,6 +6,7 @@ import itertools
 import math
 import shutil
 import sqlite3
+from pathlib import Path
 from types import SimpleNamespace
 
 import numpy as np
@@ -245,7 +246,8 @@ def test_the_child_gets_its_number_of_threads_unless_the_user_set_it():
 def test_a_frozen_application_starts_itself_as_the_child(monkeypatch):
     monkeypatch.setattr("sys.frozen", True, raising=False)
     monkeypatch.setattr("sys.executable", "/opt/workbench")
-    assert worker_command("export", "run") == ["/opt/workbench", "--worker", "export", "run"]
+    program = str(Path("/opt/workbench"))
+    assert worker_command("export", "run") == [program, "--worker", "export", "run"]
 
 
 @pytest.mark.parametrize(

@@ -13,6 +13,7 @@ from tests.core.images.jpeg_files import jpeg_with_wrong_size
 from tests.ui.images.list_projects import CountedList, HundredThousand
 from workbench.core.project.project import DONT_CARE, Project
 from workbench.inference.io.image_io import write_png
+from workbench.session.next_step import NextStep, Remark, Workflow
 from workbench.ui.canvas.layers.canvas_layers import MODES
 from workbench.ui.images.image_delegate import shown_folder, two_lines
 from workbench.ui.images.image_model import RowRole
@@ -415,6 +416,19 @@ def test_step_that_cannot_go_gives_the_reason_and_offers_all_images(driver):
     assert search.text() == "" and window.images.model.rowCount() == len(session.keys)
     window.table["next_open"].trigger()
     driver.qtbot.waitUntil(lambda: session.key == "lot1/new.png")
+
+
+def test_blue_button_that_cannot_go_gives_that_reason_instead_of_its_own(driver, monkeypatch):
+    window = driver.window
+    driver.open("lot0/p000.png")
+    window.images.search.setText("p00")
+    window.images._filter_timer.timeout.emit()
+    reason = Remark(id="unmeasured")
+    step = NextStep(stage="label", id="label_defects", command="next_open", count=6, reason=reason)
+    monkeypatch.setattr(driver.services.workflow, "workflow", Workflow(step))
+    window.stage_bar.refresh()
+    QTest.mouseClick(window.stage_bar.next, Qt.MouseButton.LeftButton)
+    assert [message.text for message in window.messages.shown] == ["No listed image is left to mark as done."]
 
 
 def test_escape_clears_the_search(driver):

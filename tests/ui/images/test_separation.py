@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from PySide6.QtCore import Qt
-from PySide6.QtGui import QKeyEvent
+from PySide6.QtCore import QPoint, QPointF, Qt
+from PySide6.QtGui import QKeyEvent, QWheelEvent
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication
 
 from workbench.core.project import annotation
 from workbench.core.project.project import Project
 from workbench.inference.io.image_io import write_png
+from workbench.ui.images.image_delegate import CELL
 
 COUNT = 24
 G, B, SPACE, RETURN = Qt.Key.Key_G, Qt.Key.Key_B, Qt.Key.Key_Space, Qt.Key.Key_Return
@@ -159,6 +160,36 @@ def test_defective_images_are_painted_one_after_the_other(wall, application, qtb
     window.table["done_next"].trigger()
     qtbot.waitUntil(lambda: session.key == "p03.png")
     assert statuses(session) == {"00": "done", "01": "done", "02": "done", "03": "started"}
+
+
+def test_last_painted_image_leads_to_the_one_that_was_left_out_and_then_to_new_images(wall, application, qtbot):
+    session, window = application.services.session, application.window
+    for key in (G, B, G, B):
+        press(wall, qtbot, key)
+    qtbot.waitUntil(lambda: wall.separation.paint.text() == "Paint 2 defective images")
+    for _ in range(2):  # the second one leaves out the first image
+        window.table["paint_defective"].trigger()
+        qtbot.waitUntil(lambda: window.canvas.isVisible() and window.canvas.content.seen)
+    for key in ("p03.png", "p01.png"):
+        qtbot.waitUntil(lambda key=key: session.key == key and window.canvas.content.seen)
+        session.editor.paint_segment((10, 10), (30, 20), 4, 1)
+        window.table["done_next"].trigger()
+    qtbot.waitUntil(lambda: window.images.model.next_where("status:open", None, 1) is None)
+    window.table["next_open"].trigger()
+    qtbot.waitUntil(lambda: session.key == "p04.png")
+    assert window.images.model.rowCount() == COUNT
+
+
+def test_a_turn_of_the_wheel_is_one_row_of_thumbnails(wall, qtbot):
+    bar, viewport = wall.list_view.verticalScrollBar(), wall.list_view.viewport()
+    qtbot.waitUntil(lambda: bar.maximum() > 2 * CELL.height())
+    assert bar.value() == 0
+    turn = QPoint(0, -120)
+    at, no = QPointF(40, 40), (Qt.MouseButton.NoButton, Qt.KeyboardModifier.NoModifier)
+    QApplication.sendEvent(
+        viewport, QWheelEvent(at, viewport.mapToGlobal(at), QPoint(), turn, *no, Qt.ScrollPhase.NoScrollPhase, False)
+    )
+    assert abs(bar.value() - CELL.height()) < 3
 
 
 def test_painted_images_are_no_good_images(wall, application, qtbot):

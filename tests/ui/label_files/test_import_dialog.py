@@ -60,7 +60,8 @@ def test_typed_path_is_read(opened, folder, qtbot):
     opened.window.label_files.import_labels()
     qtbot.waitUntil(lambda: opened.window.findChild(ImportDialog) is not None, timeout=10_000)
     dialog = opened.window.findChild(ImportDialog)
-    line = dialog.files.line
+    line, row = dialog.files.line, dialog.preview.options.format_row
+    assert dialog.isVisible() and not row.isVisible(), "no format is missing before files are read"
     qtbot.keyClicks(line, str(folder.with_name("absent")))
     qtbot.keyClick(line, Qt.Key.Key_Return)
     assert dialog.status.text() == "The labels do not exist." and not dialog.import_button.isEnabled()
@@ -70,7 +71,7 @@ def test_typed_path_is_read(opened, folder, qtbot):
     QApplication.sendEvent(line, event)
     qtbot.keyClick(line, Qt.Key.Key_Return)
     qtbot.waitUntil(lambda: dialog.plan is not None, timeout=10_000)
-    assert "3 images" in dialog.preview.summary.text() and dialog.import_button.isEnabled()
+    assert "3 images" in dialog.preview.summary.text() and dialog.import_button.isEnabled() and row.isVisible()
     qtbot.keyClicks(line, "x")  # no longer the folder of the preview
     assert dialog.plan is None and not dialog.import_button.isEnabled()
 

@@ -282,6 +282,10 @@ def test_short_messages_are_small_at_the_lower_left_one_at_a_time(style_sheet, d
     assert messages.texts == ["error", "no button", "offer"] and messages.shown[-1]._timer is None
     corner = canvas.mapTo(messages.parentWidget(), QPoint(0, canvas.height()))
     assert messages.width() <= 440 and messages.x() - corner.x() == corner.y() - messages.geometry().bottom() - 1 == 10
+    messages.clear()
+    buttons = [(text, messages.clear) for text in ("Compare…", "Use UNet 11-28 17:53")]
+    messages.show_message("info", "UNet 11-28 17:53 is ready.", 30 * "difference ", buttons=buttons, lasting=True)
+    assert messages.shown[0]._labels["advice"].width() > 340  # the buttons are below a long text
 
 
 def test_progress_of_a_closed_project_is_not_shown(opened):

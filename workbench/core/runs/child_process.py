@@ -160,9 +160,10 @@ def run_captured(
     tick: called 20 times per second; may raise, which kills the program as well. Raises OSError if the program cannot
     be started.
     """
+    variables = {"PYTHONIOENCODING": "utf-8", **(os.environ if environment is None else environment)}
     with tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as err:
         process = subprocess.Popen(
-            list(command), stdin=subprocess.DEVNULL, stdout=out, stderr=err, env=environment, cwd=folder
+            list(command), stdin=subprocess.DEVNULL, stdout=out, stderr=err, env=variables, cwd=folder
         )
         try:
             until = time.monotonic() + seconds

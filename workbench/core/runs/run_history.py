@@ -262,7 +262,8 @@ def _trend(state: RunState, ended: bool) -> HealthFinding | None:
     at = max(range(len(scores)), key=lambda i: (scores[i][1], -i))
     time, best = scores[at]
     since = scores[at + 1 :]
-    if far and len(since) >= PATIENCE and all(score < best - MARGIN for _, score in since[-PATIENCE:]):
+    last = [score for _, score in since[-PATIENCE:]]
+    if far and len(last) == PATIENCE and max(last) < best - MARGIN and last[-1] <= last[0] + MARGIN:  # not rising again
         return HealthFinding("worse", "warning", {"seconds": time, "best": best})
     newest, earlier = scores[-1], max(score for _, score in scores[:-1])
     if newest[1] > earlier + MARGIN / 2:

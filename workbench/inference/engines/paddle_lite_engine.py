@@ -84,6 +84,8 @@ class LiteEngine:
             return output, features[0] if features else None  # exports of earlier versions have no features
 
     def _last_words(self) -> str:
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            self._process.wait(1.0)  # its pipe is closed before its last line is written
         self._process.kill()
         self._process.wait()
         self._errors.seek(0)

@@ -321,9 +321,8 @@ def _mark_done_and_go(c: CommandContext) -> None:
     if not _image_shown(c):
         return
     c.session.verdict_steps.set_status("done")
-    if c.preferences.after_done == "next":
-        c.images.go(1)
-    elif c.preferences.after_done == "next_open":
+    after = c.preferences.after_done
+    if after == "next_open" or (after == "next" and not c.images.go(1)):
         c.images.go_to("open", 1, quiet=True)
 
 

@@ -48,6 +48,7 @@ from workbench.ui.widgets.text_labels import resize_for_text
 from workbench.ui.widgets.theme import ThemeManager
 
 _WIDTH = 300  # of an image, logical px
+_MARGIN = 5  # px above and below a cell
 _ICONS = {"better": ("success", "success"), "worse": ("warning", "warning")}
 
 
@@ -70,6 +71,10 @@ class MetricTable(QTableWidget):
         header.setSectionResizeMode(0, QHeaderView.ResizeMode.ResizeToContents)
         self.setWordWrap(True)  # an interval, or the reason why there is none, is longer than a column
         header.sectionResized.connect(self.resizeRowsToContents)
+
+    def sizeHintForRow(self, row: int) -> int:
+        """Return the height of a row in px with room above and below its lines."""
+        return super().sizeHintForRow(row) + 2 * _MARGIN
 
     def show_metrics(self, compared: ComparedEvaluations) -> None:
         names = [formatting.run_name(each.run) for each in (compared.first, compared.second)]

@@ -115,6 +115,7 @@ class CardGalleryView(QListView):
         self.setLayoutMode(QListView.LayoutMode.Batched)
         self.setUniformItemSizes(True)
         self.setVerticalScrollMode(QListView.ScrollMode.ScrollPerPixel)
+        self.verticalScrollBar().setSingleStep(CELL.height() // 3)  # a turn of the wheel is one row
         self.setSpacing(2)
         self.setMouseTracking(True)
         self.clicked.connect(self._choose)

@@ -237,21 +237,25 @@ class ImagesPanel(QWidget):
 
     # --- actions ---------------------------------------------------------------------------------
 
-    def go(self, step: int) -> None:
-        """Open the next image of the list, or the previous one with -1."""
+    def go(self, step: int) -> bool:
+        """Open the next image of the list, or the previous one with -1. Return whether there is one."""
         index, count = self.model.index_of(self._requested), self.model.rowCount()
         target = index.row() + step if index.isValid() else (0 if step > 0 else count - 1)
-        if 0 <= target < count:
+        if found := 0 <= target < count:
             self.open(self.model.key_at(target))
+        return found
 
     def go_to(self, state: str, step: int, *, quiet: bool = False) -> None:
         """Open the nearest listed image of a state ("unlabeled", "open" or "broken"), wrapping around.
 
-        quiet: say nothing if there is none.
+        quiet: say nothing if there is none. Otherwise all images are listed once those of `paint_defective` are done.
         """
         first, self._first = self._first, None
         own = step > 0 and first is not None and not quiet  # nobody has worked on the first image yet
         key = self.model.next_where(f"status:{state}", self._requested, step, own=own)
+        if key is None and (state, self.filters.filter.currentData()) == ("open", "started") and not quiet:
+            self._show_all("all")
+            key = self.model.next_where(f"status:{state}", self._requested, step)
         if key is not None and key == first and not self.browsing:
             self.stopped.emit(self.tr("This is the first image. Enter marks it as done and opens the next one."), 0)
         elif key is not None:
@@ -282,8 +286,7 @@ class ImagesPanel(QWidget):
     def paint_defective(self) -> None:
         """List the images in progress, and open the next one without painted defects."""
         self._show_all("started")
-        key = self.model.next_where("status:started class:none", None if self.browsing else self._requested, 1)
-        if key is not None:
+        if key := self.model.next_where("status:started class:none", None if self.browsing else self._requested, 1):
             self.open(key)
 
     def _show_all(self, filter: str) -> None:

@@ -183,6 +183,7 @@ class ThumbnailView(QWidget):
             view.setVerticalScrollMode(QAbstractItemView.ScrollMode.ScrollPerPixel)
             view.doubleClicked.connect(self._open)
             view.installEventFilter(self)
+        self.list_view.verticalScrollBar().setSingleStep(CELL.height() // 3)  # a turn of the wheel is one row
         self.preview = ImagePreview(session, thumbnails, style)
         self._wall = QWidget()
         self._wall.setFocusProxy(self.list_view)

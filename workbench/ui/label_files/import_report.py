@@ -125,6 +125,7 @@ class ImportOptionsRow(QWidget):
         self.format_row = QWidget()
         first = _row(_label(self.tr("F&ormat"), self.format), self.format, (self._also, 1))
         in_column(first, self._mask_row, self._encoding_row, owner=self.format_row, margins=0, spacing=6)
+        self.format_row.hide()  # no files are read yet
 
     def forget_files(self) -> None:
         """Return to the automatic choices, for other files."""

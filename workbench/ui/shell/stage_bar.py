@@ -179,12 +179,12 @@ class StageBar(QWidget):
             return
         if workflow.step.stage in ("label", "train"):
             self._pages["label"]()
+        if workflow.step.reason is not None and workflow.step.command != "export":  # its question states it
+            self.explained.emit(remark_text(workflow.step.reason))  # a command that cannot go says more
         if workflow.step.command == "evaluation":  # the command would leave the evaluation of another run
             self._pages["evaluate"]()
         else:
             self._action.trigger()
-        if workflow.step.reason is not None and workflow.step.command != "export":  # its question states it
-            self.explained.emit(remark_text(workflow.step.reason))
 
     def _show_page(self, stage: Stage) -> None:
         self._pages[stage]()

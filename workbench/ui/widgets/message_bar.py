@@ -18,6 +18,7 @@ from workbench.ui.widgets.theme import ThemeManager
 
 MAX_WIDTH = 440  # px
 _LEAST_WIDTH = 320  # px, in a very narrow area
+_LONG = 80  # characters of a text above which the buttons are below it
 _GAP = 10  # px, to the lower left corner of the area
 MAX_MESSAGES = 3  # that stay; the oldest is removed first
 # Of "info" and "success", without and with a button, ms. Counted while the window is active and the pointer elsewhere.
@@ -178,14 +179,14 @@ class BarMessage(QFrame):
                 label.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse)
                 texts.addWidget(label)
                 self._labels[name] = label
-        row = in_row(
-            IconLabel(style.icon(*_ICONS[kind]), 20), (texts, 1), owner=self, margins=(10, 7, 6, 7), spacing=10
-        )
-        self._row = row
         self.close_button = QToolButton(icon=style.icon("close", "muted"))
         self.close_button.setToolTip(with_key(self.tr("Close message"), "cancel"))
         self.close_button.setAccessibleName(self.tr("Close message"))
+        row = in_row(IconLabel(style.icon(*_ICONS[kind]), 20), (texts, 1), spacing=10)
+        self._buttons, below = in_row(spacing=8), in_row(1, spacing=0)
+        (row if len(self.full_text) <= _LONG else below).addLayout(self._buttons)
         row.addWidget(self.close_button)
+        in_column(row, below, owner=self, margins=(10, 7, 6, 7), spacing=6)
 
     def start_timer(self, milliseconds: int, on_end: Callable[[], None]) -> None:
         """Call `on_end` after some time without the pointer over the message."""
@@ -223,5 +224,4 @@ class BarMessage(QFrame):
         return True
 
     def add_button(self, text: str, callback: Callable[[], None]) -> None:
-        button = QPushButton(text, clicked=lambda: callback())
-        self._row.insertWidget(self._row.count() - 1, button, 0, Qt.AlignmentFlag.AlignVCenter)
+        self._buttons.addWidget(QPushButton(text, clicked=lambda: callback()), 0, Qt.AlignmentFlag.AlignVCenter)

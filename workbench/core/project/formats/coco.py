@@ -56,7 +56,7 @@ from workbench.core.project.formats.shape_labels import (
 )
 from workbench.core.project.formats.shapes import Points, Shape, box, filled_runs, pairs, run_lengths
 from workbench.core.project.formats.text_files import json_counts, load
-from workbench.core.project.storage import write_json
+from workbench.core.project.storage import json_bytes, write_bytes
 
 _LISTS = ("images", "annotations")
 _WHOLE = re.compile(r"[+-]?\d{1,18}(?:\.0*)?")
@@ -431,7 +431,8 @@ class CocoWriter(LabelWriter):
         categories = [{"id": id, "name": name, "supercategory": ""} for id, name in self.export.names.items()]
         for split, content in self._files.items():
             path = self.export.out / "annotations" / f"instances_{split}.json"
-            write_json(path, {"info": {}, "categories": categories, **content})
+            # The reference reader opens it in the encoding of the system.
+            write_bytes(path, json_bytes({"info": {}, "categories": categories, **content}, ascii=True))
 
 
 def encode_rle(mask: np.ndarray) -> dict[str, Any]:
