@@ -147,7 +147,8 @@ def _open_streams() -> None:
     """Open the standard streams anew, as their methods depend on the kind of file."""
     for number, name in enumerate(("stdin", "stdout", "stderr")):
         old = getattr(sys, name)
-        file = os.fdopen(number, "wb" if number else "rb", 0 if old.write_through else -1, closefd=False)
+        unbuffered = number and old.write_through  # input is always buffered
+        file = os.fdopen(number, "wb" if number else "rb", 0 if unbuffered else -1, closefd=False)
         new = io.TextIOWrapper(
             file, old.encoding, old.errors, line_buffering=name == "stderr", write_through=old.write_through
         )

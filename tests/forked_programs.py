@@ -20,7 +20,7 @@ import socket
 import subprocess
 import sys
 import threading
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -141,15 +141,15 @@ def _adopting_orphans() -> Iterator[None]:
 class ForkedPrograms:
     """Replacement of the part of `Popen` that starts a process.
 
-    enabled: False while a test needs new processes. forked: number of forked processes. environments: environment with
+    enabled: False while a test needs new processes. forked: number of forked processes. environments: environments with
     which each program is forked, by module; a program with other variables is started as a new process.
     """
 
-    def __init__(self, environments: Mapping[str, Mapping[str, str]]) -> None:
+    def __init__(self, environments: Mapping[str, Sequence[Mapping[str, str]]]) -> None:
         self.enabled = True
         self.forked = 0
         self._environments = environments
-        self._servers: dict[str, ForkServer | None] = {}
+        self._servers: dict[tuple, ForkServer | None] = {}  # by program and its variables
         self._lock = threading.Lock()
 
     def method(self) -> Callable[..., None]:
@@ -187,7 +187,7 @@ class ForkedPrograms:
         except (ConnectionError, ChildProcessError) as error:
             if isinstance(error, ChildProcessError):
                 os.kill(process.pid, signal.SIGKILL)
-            self._servers[command["module"]] = None
+            self._servers = {key: None if one is server else one for key, one in self._servers.items()}
             server.close()
             return False
         process._child_created = True  # type: ignore[attr-defined]
@@ -198,15 +198,18 @@ class ForkedPrograms:
 
     def _server(self, module: str, environment: Mapping[str, str]) -> ForkServer | None:
         """Return the running server of a program, or None if it does not suit this environment."""
-        expected = self._environments.get(module)
-        if expected is None or relevant(environment) != relevant(expected):
+        wanted = relevant(environment)
+        suitable = (one for one in self._environments.get(module, ()) if relevant(one) == wanted)
+        expected = next(suitable, None)
+        if expected is None:
             return None
         with self._lock:
-            if module not in self._servers:
-                self._servers[module] = None
+            key = module, *sorted(wanted.items())
+            if key not in self._servers:
+                self._servers[key] = None
                 with contextlib.suppress(ConnectionError):
-                    self._servers[module] = ForkServer(PROGRAMS[module], expected)
-            return self._servers[module]
+                    self._servers[key] = ForkServer(PROGRAMS[module], expected)
+            return self._servers[key]
 
     def close(self) -> None:
         for server in self._servers.values():

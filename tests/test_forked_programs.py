@@ -25,7 +25,7 @@ MODULE = "tests.reported_process"
 def programs(monkeypatch):
     """Fork `MODULE`, besides the programs of the workbench."""
     monkeypatch.setitem(PROGRAMS, MODULE, Program(MODULE, ("json",)))
-    programs = ForkedPrograms({MODULE: {**os.environ, "PYTHONUTF8": "1"}})
+    programs = ForkedPrograms({MODULE: [{**os.environ, "PYTHONUTF8": "1"}]})
     monkeypatch.setattr(subprocess.Popen, "_execute_child", programs.method())
     yield programs
     programs.close()
@@ -119,7 +119,7 @@ def test_new_processes_replace_a_server_that_has_ended(programs):
     command = [sys.executable, "-P", "-m", MODULE, "exit", "3"]
     options = {"env": {**os.environ, "PYTHONUTF8": "1"}, "stdout": subprocess.DEVNULL}
     assert subprocess.run(command, **options).returncode == 3 and programs.forked == 1
-    server = programs._servers[MODULE]
+    [server] = programs._servers.values()
     server._process.kill()
     server._process.wait()
     assert subprocess.run(command, **options).returncode == 3 and programs.forked == 1

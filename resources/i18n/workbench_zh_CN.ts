@@ -24,7 +24,7 @@
     <name>AccountBox</name>
     <message>
         <source>{unused} of {seen} {seen:image|images}</source>
-        <translation>{seen} 张图像中的 {unused} 张</translation>
+        <translation>{seen} 张图片中的 {unused} 张</translation>
     </message>
     <message>
         <source>{unused} of {seen} label {seen:file|files}</source>
@@ -44,7 +44,7 @@
     </message>
     <message>
         <source>{n} {n:image gets its|images get their} readable labels, but {n:is|are} not marked as done.</source>
-        <translation>{n} 张图像会得到可读取的标注，但不会标记为已完成。</translation>
+        <translation>{n} 张图片会得到可读取的标注，但不会标记为已完成。</translation>
     </message>
 </context>
 <context>
@@ -3087,11 +3087,11 @@
     </message>
     <message>
         <source>Take as suggestions</source>
-        <translation>作为建议取入</translation>
+        <translation>作为预标注取入</translation>
     </message>
     <message>
         <source>The predicted regions become suggestions, to be corrected and accepted</source>
-        <translation>预测的区域成为建议，可修正后接受</translation>
+        <translation>预测的区域成为预标注，可修正后接受</translation>
     </message>
     <message>
         <source>Accept predictions</source>
@@ -10075,7 +10075,7 @@
     </message>
     <message>
         <source>Add it to the project, or take the image as suggestions.</source>
-        <translation>请将其添加到项目中，或把图片作为建议取入。</translation>
+        <translation>请将其添加到项目中，或把图片作为预标注取入。</translation>
     </message>
     <message>
         <source>{path} could not be written: {why}.</source>
@@ -10191,7 +10191,7 @@
     </message>
     <message>
         <source>Close it in that program, then start the training again. Without this image it would be another training.</source>
-        <translation>请在占用该文件的程序中将其关闭，然后重新开始训练。缺少这张图像，训练结果会不同。</translation>
+        <translation>请在占用该文件的程序中将其关闭，然后重新开始训练。缺少这张图片，训练结果会不同。</translation>
     </message>
     <message>
         <source>The mask {path} contains class IDs that are not defined in this project: {ids}.</source>
@@ -10295,11 +10295,11 @@
     </message>
     <message>
         <source>All labeled images are good images: none has a labeled defect, from which a UNet learns.</source>
-        <translation>所有已标注的图像都是良品：没有标注任何缺陷，UNet 无从学习。</translation>
+        <translation>所有已标注的图片都是良品：没有标注任何缺陷，UNet 无从学习。</translation>
     </message>
     <message>
         <source>Label at least two images with a defect. &apos;workbench spots&apos; lists the spots that differ most.</source>
-        <translation>请至少标注两张有缺陷的图像。“workbench spots”会列出差异最大的位置。</translation>
+        <translation>请至少标注两张有缺陷的图片。“workbench spots”会列出差异最大的位置。</translation>
     </message>
     <message>
         <source>This project has no class named {name}.</source>
@@ -10729,7 +10729,7 @@
     </message>
     <message>
         <source>Start from the weights of a network that was trained on other images.</source>
-        <translation>使用在其他图像上训练过的网络的权重作为初始权重。</translation>
+        <translation>使用在其他图片上训练过的网络的权重作为初始权重。</translation>
     </message>
     <message>
         <source>1: gray, 3: color.</source>
@@ -11956,6 +11956,10 @@
         <translation>仍将导出。</translation>
     </message>
     <message>
+        <source>{name} compares images with the training images only by its output “unlike”, if the model has an unlike score: the program that runs it must treat an image above 1 as unlike them. No result is “unsure” for this reason.</source>
+        <translation>{name} 仅通过输出“unlike”将图片与训练图片比较（模型有差异分数时）：运行它的程序须将大于 1 的图片视为与训练图片不符，结果不会因此判为“不确定”。</translation>
+    </message>
+    <message>
         <source>Programs that run {names} compare no image with the training images: one that is unlike them gets a result like any other, and no result is “unsure” for this reason.</source>
         <translation>运行 {names} 的程序不会将图片与训练图片比较：与训练图片不符的图片同样得到结果，不会因此判为“不确定”。</translation>
     </message>
@@ -13093,7 +13097,7 @@
     </message>
     <message>
         <source>{n} {n:shape lies|shapes lie} mostly outside of the image and {n:was|were} cut at its edge. {n:Its|Their} numbers may have another meaning.</source>
-        <translation>有 {n} 个形状大部分位于图像之外，已在图像边缘裁剪。其数值可能另有含义。</translation>
+        <translation>有 {n} 个形状大部分位于图片之外，已在图片边缘裁剪。其数值可能另有含义。</translation>
     </message>
     <message>
         <source>{first} and {second} name the classes differently; keep one of them, or choose the data.yaml</source>
@@ -13122,10 +13126,6 @@
     <message>
         <source>{n} {n:image is|images are} in folders of images without defects. {n:It|They} got the verdict OK and an empty mask.</source>
         <translation>{n} 张图片位于无缺陷图片的文件夹中，已设为判定 OK 并赋予空掩膜。</translation>
-    </message>
-    <message>
-        <source>the folder of the image says that it has no defects, but its mask has some</source>
-        <translation>图像所在的文件夹表明它没有缺陷，但其掩码中有缺陷</translation>
     </message>
     <message>
         <source>The images are in folders without names of verdicts, so the part of each file name before its last _ became the verdict.</source>
@@ -13265,23 +13265,23 @@
     </message>
     <message>
         <source>all its coordinates are from 0 to 1, so they seem to be fractions of the image&apos;s width and height</source>
-        <translation>所有坐标都在 0 到 1 之间，看起来是相对图像宽度和高度的比例值</translation>
+        <translation>所有坐标都在 0 到 1 之间，看起来是相对图片宽度和高度的比例值</translation>
     </message>
     <message>
         <source>{file} became the label of {image}, the only image of its name, which is in the folder of another part; check it</source>
-        <translation>{file} 已作为 {image} 的标注，这是唯一同名的图像，但位于另一个工件的文件夹中；请检查</translation>
+        <translation>{file} 已作为 {image} 的标注，这是唯一同名的图片，但位于另一个零件的文件夹中；请检查</translation>
     </message>
     <message>
         <source>the file lists the image twice, with different sizes, so its labels may be those of two images</source>
-        <translation>该文件两次列出此图像且尺寸不同，其标注可能属于两张图像</translation>
+        <translation>该文件两次列出此图片且尺寸不同，其标注可能属于两张图片</translation>
     </message>
     <message>
         <source>{file} has or contains the name of the image and was not read, so it is not known whether the image has no defects</source>
-        <translation>{file} 与图像同名或包含图像的名称，但未被读取，因此不知道该图像是否没有缺陷</translation>
+        <translation>{file} 与图片同名或包含图片的名称，但未被读取，因此不知道该图片是否没有缺陷</translation>
     </message>
     <message>
         <source>it has or contains the name of an image, but was not read as {format}</source>
-        <translation>它与某个图像同名或包含图像的名称，但未能作为 {format} 读取</translation>
+        <translation>它与某个图片同名或包含图片的名称，但未能作为 {format} 读取</translation>
     </message>
     <message>
         <source>its images would have the keys of those of the source {name}; opening the project for writing renames it</source>
@@ -13329,7 +13329,7 @@
     </message>
     <message>
         <source>the file is compressed with losses and is not clearly black and white, so its values cannot be trusted</source>
-        <translation>文件经过有损压缩且不是明确的黑白图像，因此其数值不可信</translation>
+        <translation>文件经过有损压缩且不是明确的黑白图片，因此其数值不可信</translation>
     </message>
     <message>
         <source>Values of masks that no class list explains: {ids}, in up to {n} {n:mask|masks}.</source>
@@ -13341,7 +13341,7 @@
     </message>
     <message>
         <source>The folders of masks belong to the folders of images in their order.</source>
-        <translation>掩膜文件夹按顺序对应图像文件夹。</translation>
+        <translation>掩膜文件夹按顺序对应图片文件夹。</translation>
     </message>
     <message>
         <source>Masks and images with equal numbers belong together.</source>
@@ -13353,11 +13353,11 @@
     </message>
     <message>
         <source>The masks in “{masks}” belong to the images in “{images}”.</source>
-        <translation>“{masks}”中的掩膜属于“{images}”中的图像。</translation>
+        <translation>“{masks}”中的掩膜属于“{images}”中的图片。</translation>
     </message>
     <message>
         <source>The masks in “{masks}” belong to the {suffix} images.</source>
-        <translation>“{masks}”中的掩膜属于 {suffix} 图像。</translation>
+        <translation>“{masks}”中的掩膜属于 {suffix} 图片。</translation>
     </message>
     <message>
         <source>The values that no class list explains ({ids}) are classes of their own.</source>
@@ -13369,7 +13369,7 @@
     </message>
     <message>
         <source>Files that are masks by their name or by their content only are images.</source>
-        <translation>仅从名称或仅从内容看是掩膜的文件是图像。</translation>
+        <translation>仅从名称或仅从内容看是掩膜的文件是图片。</translation>
     </message>
     <message>
         <source>Files that are masks by their name or by their content only are masks.</source>
@@ -13568,8 +13568,16 @@
         <translation>{n} 张图片没有标注，视为没有缺陷的图片。</translation>
     </message>
     <message>
+        <source>the folder of the image says that it has no defects, but its label has some</source>
+        <translation>图像所在的文件夹表明它没有缺陷，但其标注中有缺陷</translation>
+    </message>
+    <message>
         <source>it has only predictions, drafts or canceled annotations</source>
         <translation>它只有预测、草稿或已取消的标注</translation>
+    </message>
+    <message>
+        <source>its verdict is “{verdict}”, but it has defects</source>
+        <translation>其判定为“{verdict}”，但有缺陷</translation>
     </message>
     <message>
         <source>The area moves with the part, by up to {n} px and {angle}° from a reference image. An image in which the part is not found is {name}.</source>
@@ -15041,7 +15049,7 @@
     </message>
     <message>
         <source>it may belong to several images; answer the question about it</source>
-        <translation>它可能属于多张图像；请先回答相关问题</translation>
+        <translation>它可能属于多张图片；请先回答相关问题</translation>
     </message>
     <message>
         <source>it is a mask by its name or by its content only; answer the question about it</source>
@@ -15665,11 +15673,11 @@
     </message>
     <message>
         <source>it is not a number of a class followed by fractions of the image&apos;s width and height</source>
-        <translation>它不是类别编号加上按图像宽高的比例值</translation>
+        <translation>它不是类别编号加上按图片宽高的比例值</translation>
     </message>
     <message>
         <source>the file has the name of an image, but no line is a number of a class followed by fractions of the image&apos;s width and height</source>
-        <translation>文件与图像同名，但没有一行是类别编号加上按图像宽高的比例值</translation>
+        <translation>文件与图片同名，但没有一行是类别编号加上按图片宽高的比例值</translation>
     </message>
     <message>
         <source>six numbers may be a triangle, or a box with its confidence and the number of a track</source>
@@ -15685,7 +15693,7 @@
     </message>
     <message>
         <source>the image has several verdicts: {names}</source>
-        <translation>图像有多个判定：{names}</translation>
+        <translation>图片有多个判定：{names}</translation>
     </message>
     <message>
         <source>the file is not valid XML</source>
@@ -15701,7 +15709,7 @@
     </message>
     <message>
         <source>the size of the image is unknown</source>
-        <translation>图像尺寸未知</translation>
+        <translation>图片尺寸未知</translation>
     </message>
     <message>
         <source>the mask is damaged</source>
@@ -15725,11 +15733,11 @@
     </message>
     <message>
         <source>the embedded image is damaged</source>
-        <translation>内嵌图像已损坏</translation>
+        <translation>内嵌图片已损坏</translation>
     </message>
     <message>
         <source>the image has several different labels: {names}; import only one of them</source>
-        <translation>图像有多个不同的标注：{names}；请只导入其中一个</translation>
+        <translation>图片有多个不同的标注：{names}；请只导入其中一个</translation>
     </message>
     <message>
         <source>the file cannot be read</source>
@@ -15737,7 +15745,7 @@
     </message>
     <message>
         <source>it covers no pixel of the image</source>
-        <translation>它没有覆盖图像的任何像素</translation>
+        <translation>它没有覆盖图片的任何像素</translation>
     </message>
     <message>
         <source>shapes of type {kind} cannot be imported</source>
@@ -15745,27 +15753,27 @@
     </message>
     <message>
         <source>several images have the name of the file: {names}</source>
-        <translation>有多张图像与该文件同名：{names}</translation>
+        <translation>有多张图片与该文件同名：{names}</translation>
     </message>
     <message>
         <source>{file} names the image {inside}, but has the name of {image}, whose label it became; check it</source>
-        <translation>{file} 内写的图像是 {inside}，但文件名对应 {image}，已作为后者的标注；请检查</translation>
+        <translation>{file} 内写的图片是 {inside}，但文件名对应 {image}，已作为后者的标注；请检查</translation>
     </message>
     <message>
         <source>{file} names the image {inside} inside; the label was used for the image of its own name</source>
-        <translation>{file} 内写的图像是 {inside}；标注已用于与该文件同名的图像</translation>
+        <translation>{file} 内写的图片是 {inside}；标注已用于与该文件同名的图片</translation>
     </message>
     <message>
         <source>no image of the file has the id {id}</source>
-        <translation>文件中没有编号为 {id} 的图像</translation>
+        <translation>文件中没有编号为 {id} 的图片</translation>
     </message>
     <message>
         <source>several images have the id {id}: {names}</source>
-        <translation>有多张图像的编号为 {id}：{names}</translation>
+        <translation>有多张图片的编号为 {id}：{names}</translation>
     </message>
     <message>
         <source>the image with the id {id} has no file name</source>
-        <translation>编号为 {id} 的图像没有文件名</translation>
+        <translation>编号为 {id} 的图片没有文件名</translation>
     </message>
     <message>
         <source>no category of the file has the id {id}</source>
@@ -15777,7 +15785,7 @@
     </message>
     <message>
         <source>a label that was not read may belong to the image ({why})</source>
-        <translation>可能有未读取的标注属于该图像（{why}）</translation>
+        <translation>可能有未读取的标注属于该图片（{why}）</translation>
     </message>
     <message>
         <source>it is a label in another format; import it with that format</source>
@@ -15785,15 +15793,15 @@
     </message>
     <message>
         <source>{n} {n:image has|images have} labels in another format too, which were not read. Only those of the format {format} were imported.</source>
-        <translation>{n} 张图像还有另一种格式的标注，未被读取。只导入了 {format} 格式的标注。</translation>
+        <translation>{n} 张图片还有另一种格式的标注，未被读取。只导入了 {format} 格式的标注。</translation>
     </message>
     <message>
         <source>{file} is a label of the image in another format and holds defects</source>
-        <translation>{file} 是该图像另一种格式的标注，其中有缺陷</translation>
+        <translation>{file} 是该图片另一种格式的标注，其中有缺陷</translation>
     </message>
     <message>
         <source>the image file is not used</source>
-        <translation>图像文件未被使用</translation>
+        <translation>图片文件未被使用</translation>
     </message>
     <message>
         <source>this encoding is not known</source>
@@ -15801,31 +15809,31 @@
     </message>
     <message>
         <source>{n} of {total} masks mark more than half of the image as defect ({share} % on average). If the defects are the dark parts of the masks, invert them</source>
-        <translation>{total} 个掩膜中有 {n} 个把一半以上的图像标为缺陷（平均 {share} %）。如果掩膜中的暗部才是缺陷，请反转掩膜</translation>
+        <translation>{total} 个掩膜中有 {n} 个把一半以上的图片标为缺陷（平均 {share} %）。如果掩膜中的暗部才是缺陷，请反转掩膜</translation>
     </message>
     <message>
         <source>the class {name} covers whole images ({n}). If it is the background or the part, leave it out</source>
-        <translation>类别 {name} 覆盖了整张图像（{n} 张）。如果它是背景或工件本身，请不要导入</translation>
+        <translation>类别 {name} 覆盖了整张图片（{n} 张）。如果它是背景或零件本身，请不要导入</translation>
     </message>
     <message>
         <source>all {n} masks are empty, so every image would have no defects</source>
-        <translation>全部 {n} 个掩膜都为空，所有图像都会成为无缺陷</translation>
+        <translation>全部 {n} 个掩膜都为空，所有图片都会成为无缺陷</translation>
     </message>
     <message>
         <source>{n} of {total} {total:image is|images are} black</source>
-        <translation>{total} 张图像中有 {n} 张全黑</translation>
+        <translation>{total} 张图片中有 {n} 张全黑</translation>
     </message>
     <message>
         <source>{n} of {total} {total:image is|images are} white</source>
-        <translation>{total} 张图像中有 {n} 张全白</translation>
+        <translation>{total} 张图片中有 {n} 张全白</translation>
     </message>
     <message>
         <source>{n} of {total} {total:image has|images have} one gray value only</source>
-        <translation>{total} 张图像中有 {n} 张只有一个灰度值</translation>
+        <translation>{total} 张图片中有 {n} 张只有一个灰度值</translation>
     </message>
     <message>
         <source>there seem to be two data sets: images of {w} × {h} pixels with the classes {a}, and of {width} × {height} with {b}</source>
-        <translation>似乎混有两个数据集：{w} × {h} 像素的图像含类别 {a}，{width} × {height} 的图像含类别 {b}</translation>
+        <translation>似乎混有两个数据集：{w} × {h} 像素的图片含类别 {a}，{width} × {height} 的图片含类别 {b}</translation>
     </message>
     <message>
         <source>Masks that may be inverted</source>
@@ -15837,11 +15845,11 @@
     </message>
     <message>
         <source>Classes that cover whole images</source>
-        <translation>覆盖整张图像的类别</translation>
+        <translation>覆盖整张图片的类别</translation>
     </message>
     <message>
         <source>A class for the background or the part is no defect. Remove it, or import again without it: --ignore-class NAME.</source>
-        <translation>表示背景或工件的类别不是缺陷。请删除它，或重新导入时将其排除：--ignore-class NAME。</translation>
+        <translation>表示背景或零件的类别不是缺陷。请删除它，或重新导入时将其排除：--ignore-class NAME。</translation>
     </message>
     <message>
         <source>Masks without any defect</source>
@@ -15853,11 +15861,11 @@
     </message>
     <message>
         <source>Black, white or constant images</source>
-        <translation>全黑、全白或单一灰度的图像</translation>
+        <translation>全黑、全白或单一灰度的图片</translation>
     </message>
     <message>
         <source>Check the camera and the export of the images, or remove these images.</source>
-        <translation>请检查相机和图像导出，或移除这些图像。</translation>
+        <translation>请检查相机和图片导出，或移除这些图片。</translation>
     </message>
     <message>
         <source>Two data sets in one project</source>
@@ -15889,7 +15897,7 @@
     </message>
     <message>
         <source>image {id}</source>
-        <translation>图像 {id}</translation>
+        <translation>图片 {id}</translation>
     </message>
     <message>
         <source>shape {id}</source>

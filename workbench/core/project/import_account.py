@@ -26,6 +26,7 @@ from workbench.core.project.formats.base import (
     PairingChoice,
     Refusal,
     is_good,
+    is_in_good_folder,
 )
 from workbench.core.project.formats.mask_names import is_in_mask_folder
 from workbench.core.project.formats.text_files import is_text_encoding
@@ -189,6 +190,9 @@ class UnreadLabels:
         self._all_formats = all_formats
         self._of_image: dict[Path, str] = {}
         self._files: set[Path] = set()  # with entries that may belong to any of their images
+        # A folder "ok" of all images says nothing, as in own exports.
+        good = {entry.image for entry in batch.entries if is_in_good_folder(entry.key) and not entry.origin}
+        self._good = good if any(entry.image not in good for entry in batch.entries) else set()
         self._of_any = ""  # reason, if a label may belong to an image without one
         for refusal in batch.refused:
             for image in refusal.images or ():
@@ -226,7 +230,15 @@ class UnreadLabels:
         return ""
 
     def disagreement(self, entry: ImportedEntry, label: ImportedLabel, size: tuple[int, int]) -> str:
-        """Return the reason why a label with defects is to be checked: another format has a different one; or ""."""
+        """Return the reason why a label with defects is to be checked, or "".
+
+        So it is if its verdict or the folder of the image says that it has none, or if its label in another format is
+        different.
+        """
+        if label.verdict is not None and is_good(label.verdict) and not label.exact:
+            return Message("import.good_with_defects", verdict=label.verdict)
+        if entry.image in self._good:
+            return Message("import.defect_in_good_folder")
         other = None if entry.image is None or not self._all_formats else self._others.get(entry.image)
         if other is None or not _is_elsewhere(label, other, size):
             return ""
@@ -309,8 +321,12 @@ class ImportAccount:
             self._images[entry.image] = "kept" if kept else "refused" if broken else "used"
             self._labeled[entry.image] = kept
 
+    def place(self, entry: ImportedEntry) -> str:
+        """Return the place of a label in the report: its image, if the file has labels of several."""
+        return entry.place(self._several[entry.label] > 1)
+
     def _list(self, entry: ImportedEntry, parts: Sequence[tuple[str, str]]) -> None:
-        place = entry.place(self._several[entry.label] > 1)
+        place = self.place(entry)
         for part, why in parts:
             named = Message("import.place", file=place, entry=part) if part else place
             self._report.skipped.append((named, why))

@@ -262,7 +262,9 @@ class LabelReading:
             report.unfinished.append(image.key)
         if entry.split is not None and self.has_split:
             report.splits[entry.split] += 1
-        report.image_notes += [(str(entry.label), text) for text in (*filter(None, [entry.remark]), *label.notes)]
+        report.image_notes += [
+            (self._account.place(entry), text) for text in (*filter(None, [entry.remark]), *label.notes)
+        ]
         for id, count in label.lost.items():
             if count:
                 self._lost[id][str(entry.label)] += count

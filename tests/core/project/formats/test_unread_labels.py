@@ -715,3 +715,35 @@ def test_an_archive_in_the_folder_is_named(project, folder):
     photo(folder / "NG" / "b.png")
     (folder / "labels.json.gz").write_bytes(b"\x1f\x8b")
     assert any("labels.json.gz" in note for note in import_labels(project, folder).notes)
+
+
+def test_defects_in_the_folder_of_good_images_are_to_be_checked(project, folder):
+    for key in ("OK/a.png", "OK/b.png", "NG/c.png"):
+        photo(folder / key)
+    images = [{"id": 1, "file_name": "OK/b.png"}, {"id": 2, "file_name": "NG/c.png"}]
+    (folder / "set.json").write_text(coco(images, [shape(1), shape(2)]), "utf-8")
+    report = import_labels(project, folder)
+    assert [status(project, key) for key in ("OK/a.png", "OK/b.png", "NG/c.png")] == ["new", "started", "done"]
+    assert report.unfinished == ["OK/b.png"]
+    assert [(place, why.id) for place, why in report.image_notes] == [("OK/b.png", "import.defect_in_good_folder")]
+
+
+def test_defects_of_an_image_with_the_verdict_good_are_to_be_checked(project, folder):
+    for name in "ab":
+        photo(folder / f"{name}.png")
+        labelme(folder / f"{name}.json", SQUARE, f"{name}.png", flags={"OK": name == "a", "NG": name == "b"})
+    report = import_labels(project, folder)
+    assert [annotation.load_note(project, f"{name}.png").verdict for name in "ab"] == [None, "NG"]
+    assert report.unfinished == ["a.png"] and [why.id for _, why in report.image_notes] == ["import.good_with_defects"]
+
+
+@pytest.mark.parametrize("list_file", ["classes.txt", "predefined_classes.txt"])
+def test_lists_of_names_above_each_other_that_differ_leave_the_classes_open(project, folder, list_file):
+    photo(folder / "images" / "a.png")
+    (folder / "labels").mkdir()
+    (folder / "labels" / "a.txt").write_text(LINE)
+    (folder / "labels" / "classes.txt").write_text("pit\nscratch\n")
+    (folder / list_file).write_text("scratch\npit\n")
+    report = import_labels(project, folder)
+    assert report.added_classes == ([] if list_file == "classes.txt" else ["pit"])
+    assert [why.id for _, why in report.skipped] == (["import.lists_differ"] if list_file == "classes.txt" else [])

@@ -172,3 +172,10 @@ def test_rows_whose_names_a_table_program_has_changed_are_named(project, folder)
     (folder / "verdicts.csv").write_text("image;verdict\n01. Feb;OK\n03. Apr;NG\nx;OK\n", "utf-8")
     report = import_labels(project, folder)
     assert report.labeled == 1 and [place for place, _ in report.skipped] == ["01. Feb", "03. Apr"]
+
+
+@pytest.mark.parametrize("kinds", [("cam1", "cam2"), ("20240101", "20240102")])
+def test_names_of_files_that_differ_in_numbers_only_are_no_verdicts(project, tmp_path, kinds):
+    fill(tmp_path / "in", *(f"{kind}_{number:03}.png" for kind in kinds for number in (1, 2)))
+    with pytest.raises(problems.NothingToImport):
+        import_labels(project, tmp_path / "in")

@@ -270,11 +270,12 @@ def _are_fractions(table: LabelTable, columns: Sequence[int]) -> bool:
 
 
 def _label(table: LabelTable, row: Sequence[str], kinds: Sequence[int]) -> str:
+    """Return the class of a row, "" if it lacks one that others have."""
     if not kinds:
         number = re.search(r"\.\w+_(\d+)$", row[table.image])
         return f"class_{number[1]}" if number is not None else "defect"
-    if not row[kinds[0]] and table.cells(kinds[0]):
-        raise UnreadableLabel(Message("import.no_label"))
+    if not table.cells(kinds[0]):
+        return "defect"
     return f"class_{row[kinds[0]]}" if row[kinds[0]].isdecimal() else row[kinds[0]]
 
 
@@ -284,6 +285,8 @@ def _box(row: Sequence[str], columns: Sequence[int], corners: bool, label: str, 
         return
     if not all(map(is_number, cells)):
         raise UnreadableLabel(Message("import.coordinate"))
+    if not label:
+        raise UnreadableLabel(Message("import.no_label"))
     x0, y0, x1, y1 = map(float, cells)
     if not corners:
         x1, y1 = x0 + x1, y0 + y1
@@ -297,6 +300,8 @@ def _runs(cell: str, label: str) -> Iterator[Shape]:
     numbers = cell.split()
     if len(numbers) % 2 or not all(map(str.isdecimal, numbers)):
         raise UnreadableLabel(Message("import.run_lengths"))
+    if not label:
+        raise UnreadableLabel(Message("import.no_label"))
     yield Shape(label, "runs", [(int(first), int(count)) for first, count in zip(numbers[::2], numbers[1::2])])
 
 

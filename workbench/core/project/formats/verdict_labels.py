@@ -246,7 +246,7 @@ def _folder_verdicts(tree: FileTree, images: list[str]) -> tuple[dict[str, str],
         if separator and kind and number.isdecimal():
             named[image] = kind
     kinds = Counter(named.values())
-    if len(kinds) < 2 or len(named) < 0.9 * len(images):
+    if len(kinds) < 2 or numbered(kinds) or len(named) < 0.9 * len(images):
         return {}, ""
     return named, Message("import.verdicts_of_names")
 

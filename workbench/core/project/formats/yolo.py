@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from pathlib import Path, PurePosixPath
 from typing import Any
@@ -220,19 +220,30 @@ class _NearestNames:
         for name, names in lists.items():
             folder = PurePosixPath(name).parent
             known, first = self._by_folder.setdefault(folder, (names, name)) if names else (names, name)
-            of_masks = not BACKGROUND_NAMES.isdisjoint(map(str.casefold, names.values()))
-            if not of_masks and any(known.get(number, own) != own for number, own in names.items()):
+            if _differ(known, names):
                 self._refused[folder] = Message("import.lists_differ", first=first, second=name)
 
     def of(self, label: str) -> tuple[dict[int, str], str | None]:
-        """Return number -> name for a label file, and the reason if lists of one folder differ.
+        """Return number -> name for a label file, and the reason if lists of one folder, or of those above, differ.
 
         The nearest folder above the file counts, else the first other one that is not that of another data set.
         """
         others = (folder for folder in self._by_folder if folder not in self._labeled or _is_part_of(folder, label))
-        above = (folder for folder in PurePosixPath(label).parents if folder in self._by_folder)
-        folder = next(above, next(others, None))
-        return ({}, None) if folder is None else (self._by_folder[folder][0], self._refused.get(folder))
+        above = [folder for folder in PurePosixPath(label).parents if folder in self._by_folder]
+        folder = next(iter(above), next(others, None))
+        if folder is None:
+            return {}, None
+        names, first = self._by_folder[folder]
+        rivals = (self._by_folder[one] for one in above if "predefined" not in self._by_folder[one][1])
+        rival = next((file for known, file in rivals if _differ(known, names) and _differ(names, known)), None)
+        differ = None if rival is None else Message("import.lists_differ", first=first, second=rival)
+        return names, self._refused.get(folder, differ)
+
+
+def _differ(names: Mapping[int, str], others: Mapping[int, str]) -> bool:
+    """Return True if a number has different names in two lists; a list of masks numbers the background, too."""
+    of_masks = not BACKGROUND_NAMES.isdisjoint(map(str.casefold, others.values()))
+    return not of_masks and any(names.get(number, own) != own for number, own in others.items())
 
 
 def _is_part_of(folder: PurePosixPath, label: str) -> bool:
