@@ -69,10 +69,12 @@ class Environment:
             "LANG": "C.UTF-8",
             "PATH": "/usr/local/bin:/usr/bin:/bin:/usr/sbin",
             "PYTHONPATH": "Z:" + here.replace("/", "\\"),
-            **{name: value for name, value in os.environ.items() if name.startswith(("QT_", "DISPLAY", "WORKBENCH_"))},
+            **{name: value for name, value in os.environ.items() if name.startswith(("DISPLAY", "WORKBENCH_"))},
         }
-        variables.setdefault("QT_QPA_PLATFORM", "offscreen")
-        variables.setdefault("QT_QPA_FONTDIR", r"Z:\usr\share\fonts\truetype\dejavu")  # of this platform
+        # Qt's own platform, which finds no fonts by itself. Wine drops the names of Qt's variables without this prefix.
+        qt = {"QT_QPA_PLATFORM": "offscreen", "QT_QPA_FONTDIR": r"Z:\usr\share\fonts\truetype\dejavu"}
+        qt.update({name: value for name, value in os.environ.items() if name.startswith("QT_")})
+        variables.update({"WINE" + name: value for name, value in qt.items()})
         # Through a file: Wine's services would hold a pipe open after the program has ended.
         command = ["unshare", "--mount", "/bin/sh", "-c", mounts + inside, self.debian, here, program, *arguments]
         with tempfile.NamedTemporaryFile() as output:

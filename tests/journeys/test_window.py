@@ -208,6 +208,7 @@ app.exec()
 """
 
 
+@pytest.mark.slow  # in the default suite: tests/session/test_kills.py, tests/ui/project/test_left_running.py
 def test_killed_window_loses_no_label_and_its_run_is_shown_by_the_next(user, qtbot, labeled_root):
     """After kill -9 of the window, the trainer saves a usable model and ends; a new window shows that run."""
     window = subprocess.Popen(
@@ -233,6 +234,7 @@ def test_killed_window_loses_no_label_and_its_run_is_shown_by_the_next(user, qtb
     assert user.window.training.can_export()
 
 
+@pytest.mark.slow  # in the default suite: tests/ui/project/test_left_running.py
 def test_a_new_window_follows_a_running_training(user, qtbot, labeled_root):
     """A run started from the command line or by a killed window is followed by the next window, which can stop it."""
     child = subprocess.Popen(

@@ -104,12 +104,12 @@ def test_fitted_network_predicts_and_shows_where(fitted):
     assert result.verdict in ("OK", "NG") and result.heat is not None and result.heat.max() == 255
 
 
-def test_export_of_the_fitted_network_equals_the_run(fitted, short_end, tmp_path):
-    formats = "onnx,onnx-line,legacy"
+@pytest.mark.parametrize("formats", ["onnx", pytest.param("onnx-line,legacy", marks=pytest.mark.slow)])
+def test_export_of_the_fitted_network_equals_the_run(fitted, short_end, tmp_path, formats):
     ended = run_inside("export", fitted.root, "--out", tmp_path / "out", "--formats", formats, "--seconds", 0)
     assert ended.end() == 0
     parity = ended.last.result["parity"]
-    assert parity["onnx"]["mask_agreement"] == parity["legacy"]["mask_agreement"] == 1.0
+    assert parity and all(one["mask_agreement"] == 1.0 for name, one in parity.items() if name != "onnx-line")
 
 
 def test_trained_weights_replace_fitted_ones_only_if_clearly_better(tmp_path):

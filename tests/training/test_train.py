@@ -340,11 +340,11 @@ def test_a_run_without_validation_images_has_no_score(project, inside):
 
 def test_time_limit_in_minutes(labeled_project, inside):
     """Check that the schedule is complete, at any speed of the machine."""
-    run = make_run(labeled_project, minutes=0.1, epochs=None, widths=[4, 8], patch=32)
+    run = make_run(labeled_project, minutes=0.05, epochs=None, widths=[4, 8], patch=32)
     trainer = inside("train", run.root)
     assert trainer.end() == 0, trainer.stderr[-2000:]
     steps = [event for event in trainer.events if isinstance(event, Step)]
-    assert trainer.events[0].seconds_planned == 6.0 and trainer.events[0].steps_planned is None
+    assert trainer.events[0].seconds_planned == 3.0 and trainer.events[0].steps_planned is None
     assert steps[-1].progress > 0.8 and steps[-1].rate < 3e-4 < max(step.rate for step in steps)
 
 

@@ -45,7 +45,7 @@ def test_places_are_shown_and_not_read_until_they_are_allowed(tmp_path, private,
     root = foreign(tmp_path, **source)
     for verb in ("check", "statistics", "sources"):
         status, answer = run(capsys, verb, root)
-        place = os.path.normpath(tmp_path / shown.format(private=private))
+        place = os.path.normpath(os.path.join(tmp_path, shown.format(private=private)))
         assert status == 1 and f": {place}. " in answer["error"]
         assert "--trust-sources" in answer["error"]
     with pytest.raises(UntrustedPlaces):

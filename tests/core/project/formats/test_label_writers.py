@@ -48,7 +48,7 @@ def filled(loops, shape):
     return inside
 
 
-@settings(deadline=None)
+@settings(max_examples=40)
 @given(mask=masks)
 def test_outlines_enclose_exactly_the_region(mask):
     together = np.zeros_like(mask)
