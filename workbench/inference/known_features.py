@@ -77,6 +77,11 @@ class Neighbors:
     def features(self) -> int:
         return len(self._center)
 
+    @property
+    def arrays(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Center and scale, float32 (features,), and the vectors, float32 (n, features)."""
+        return self._center, self._scale, self._vectors
+
     def distances(self, features: np.ndarray) -> np.ndarray:
         """Return the distances from all stored vectors over the limit, float32 (n, stored). features: (n, features)."""
         values = _standardized(features, self._center, self._scale)

@@ -13,6 +13,7 @@ from PySide6.QtCore import QObject, Signal
 from workbench.core.messages import Message
 from workbench.core.problems import RunBroken
 from workbench.core.project.project import read_project_file
+from workbench.core.project.storage import write_json
 from workbench.core.runs.events import Evaluated, Finished, Started, Step, encode
 from workbench.core.runs.gpu_facts import GpuSample, SystemSample, read_samples
 from workbench.core.runs.run import Run, create_run
@@ -165,7 +166,7 @@ def test_usable_runs_and_exports_are_listed_off_the_thread_of_the_window(run_lis
     exports = [opened.project.root / "exports" / name for name in names]
     for number, export in enumerate(exports):
         export.mkdir(parents=True)
-        (export / "model.json").write_text("")
+        write_json(export / "model.json", {"run": runs[0 if number == 3 else 2].name})
         os.utime(export / "model.json", (0, 99 - number))
     assert run_list.default() is None
     run_list.refresh()
@@ -174,7 +175,7 @@ def test_usable_runs_and_exports_are_listed_off_the_thread_of_the_window(run_lis
     assert run_list.default().root == runs[2].root
     assert [line.run.root for line in run_list.usable("unet")] == [runs[2].root, runs[0].root]
     assert run_list.usable("resnet") == []
-    assert run_list.models() == [exports[1], exports[2], runs[2].root]  # of the model in use, the newest export first
+    assert run_list.models() == [*exports[:3], runs[2].root]  # of the model in use, the newest export first
     assert threads and threading.main_thread() not in threads
 
 

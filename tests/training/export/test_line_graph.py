@@ -13,6 +13,7 @@ import onnxruntime
 import paddle
 import pytest
 
+from workbench.inference.engines.feature_engine import FunctionEngine
 from workbench.inference.inspection_area import AreaPolygon, InspectionArea
 from workbench.inference.model_settings import ClassSettings, ModelSettings
 from workbench.inference.predictor import Predictor
@@ -25,6 +26,7 @@ from workbench.training.export.layouts import facts
 from workbench.training.export.line_export import LineModel, fit_image
 from workbench.training.export.line_graph import LineModelRefused, line_model, pixel_type, plan_resize
 from workbench.training.export.parity import compare_line
+from workbench.training.feature_learning import fit_features
 from workbench.training.networks import UNet
 
 SEGMENTATION = ModelSettings(
@@ -77,14 +79,14 @@ def network(settings: ModelSettings) -> onnx.ModelProto:
 
 
 @cache
-def _network(task: str, channels: int) -> onnx.ModelProto:
+def _network(task: str, channels: int, *, features: bool = False) -> onnx.ModelProto:
     paddle.seed(5)
     if task == "segmentation":
         net, side = UNet(channels, 3, [8, 16, 24], stem=4), None
     else:
         net, side = ResNet(channels, 3, depth=18, width=0.125, input_size=64), 64
     net.eval()
-    return onnx_graph.to_onnx(net, channels, side)
+    return onnx_graph.to_onnx(net, channels, side, features=features)
 
 
 def engine(model: onnx.ModelProto):
@@ -108,6 +110,30 @@ def case(request):
     settings = dataclasses.replace(settings, **changes)
     net = network(settings)
     return settings, Predictor(settings, engine(net)), line_model(settings, net, shape), picture(settings, shape)
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        *("mirrored beyond its border", "mirrored passes of tiles", "half the size"),
+        *("inspection area", "verdict in an inspection area", "verdict of a larger image"),
+    ],
+)
+def test_line_model_gives_the_unlike_score_of_the_predictor(name):
+    settings, changes, shape = CASES[name]
+    settings = dataclasses.replace(settings, **changes)
+    net = _network(settings.task, settings.channels, features=True)
+    session = onnxruntime.InferenceSession(net.SerializeToString(), providers=["CPUExecutionProvider"])
+    function = FunctionEngine(lambda batch: tuple(session.run(None, {"picture": batch})))
+    cells = [Predictor(settings, function).features(picture(settings, shape, seed)) for seed in range(8)]
+    known = fit_features(cells, [str(number) for number in range(8)], [cells[0].shape[1]])
+    settings = dataclasses.replace(settings, unlike=known)
+    line = LineModel(line_model(settings, net, shape).SerializeToString())
+    checker = (np.indices(shape).sum(axis=0) // 4 % 2 * 180 + 40).astype(np.uint8)
+    for image in (picture(settings, shape, 20), checker):
+        score = Predictor(settings, function).predict(image).input.unlike
+        assert line(image)["unlike"].tolist() == [pytest.approx(score, rel=2e-3, abs=1e-3)]
+    assert score > 1  # of the other surface
 
 
 def test_line_model_gives_the_results_of_the_predictor(case):

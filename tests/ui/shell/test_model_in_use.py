@@ -142,7 +142,7 @@ def test_new_model_is_compared_with_the_last_export_and_exported_from_there(
 ):
     first, second = runs
     store_metrics(second, METRICS | {"any_defect": {"dice": 0.7}, "dice_any": 0.7}, 0.7)
-    export = first.project_root / "exports" / first.name
+    export = first.project_root / "exports" / "on the line"
     write_json(export / "model.json", {"run": first.name})
     (export / "SHA256SUMS").touch()
     started = []
@@ -164,7 +164,7 @@ def test_new_model_is_compared_with_the_last_export_and_exported_from_there(
     assert "(last export)" in dialog.first.currentText()
     dialog.export_button.click()
     assert started == [second.name]
-    shutil.copytree(export, export.with_name(second.name))
+    write_json(export.with_name("another") / "model.json", {"run": second.name})
     with qtbot.waitSignal(application.services.run_list.listed):
         application.services.run_list.refresh()
     assert not [message for message in window.messages.shown if message.topic == "model"]
@@ -175,6 +175,7 @@ def test_new_model_is_compared_with_the_last_export_and_exported_from_there(
     [
         ({"good_pictures": 0, "false_alarm_images": None}, "False alarms are not measured"),
         ({"false_alarm_images": 1.0}, "4 of 4 good validation images have a false alarm."),
+        ({"false_alarm_images": 0.25}, "1 of 4 good validation images has a false alarm."),
         ({"regions": {"defects": 10, "found": 3}}, "7 of 10 defects in the validation images are missed."),
     ],
 )

@@ -23,7 +23,7 @@ from workbench.core.messages import Message, join, metric_unit, recognize
 from workbench.core.problems import RunBroken
 from workbench.core.runs.dataset import Dataset
 from workbench.core.runs.events import Finished
-from workbench.core.runs.export_options import not_comparing
+from workbench.core.runs.export_options import comparison_limits
 from workbench.core.runs.held_out import SPLITS
 from workbench.core.runs.run import Run
 from workbench.inference.model_settings import UNSURE, ModelSettings
@@ -446,9 +446,8 @@ def known_limits(dataset: Dataset, settings: ModelSettings, split: str, formats:
 
 def not_compared(settings: ModelSettings, formats: Iterable[str] = ()) -> list[str]:
     """Return what is not compared with the training images, as sentences. formats: as of `ExportOptions`."""
-    names = [] if settings.input is None else not_comparing(formats)
-    sentence = Message("export.not_compared", names=join("list.comma", names)) if names else ""
-    return [text for text in (recognize(settings.not_compared), sentence) if text]
+    limits = [] if settings.input is None else comparison_limits(formats)
+    return [recognize(settings.not_compared), *limits] if settings.not_compared else limits
 
 
 def _image_type(settings: ModelSettings) -> str:

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cache
 
-from workbench.core.messages import Message
+from workbench.core.messages import Message, join
 from workbench.core.plugins import plugins
 from workbench.core.problems import BadSettings
 from workbench.core.resources import LANGUAGES
@@ -69,9 +69,12 @@ def engines_of(formats: Iterable[str]) -> list[str]:
     return list(dict.fromkeys(name for name in names if name)) or ["onnx"]
 
 
-def not_comparing(formats: Iterable[str]) -> list[str]:
-    """Return the formats whose programs compare no image with the training images."""
-    return [name for name in formats if name == LINE_FORMAT or (name in LAYOUTS and not LAYOUTS[name].compares)]
+def comparison_limits(formats: Iterable[str]) -> list[str]:
+    """Return which formats do not compare images with the training images, or not by themselves, as sentences."""
+    formats = list(formats)
+    silent = [name for name in formats if name in LAYOUTS and not LAYOUTS[name].compares]
+    line: list[str] = [Message("export.line_compares", name=LINE_FORMAT)] if LINE_FORMAT in formats else []
+    return [*line, Message("export.not_compared", names=join("list.comma", silent))] if silent else line
 
 
 @dataclass(frozen=True)

@@ -10,7 +10,8 @@ from typing import Any
 
 from PySide6.QtCore import QObject, QTimer, Signal
 
-from workbench.core.problems import Problem
+from workbench.core.json_files import load_object
+from workbench.core.problems import Problem, ReleaseBroken
 from workbench.core.runs.events import Evaluated, Event, Failed, Finished
 from workbench.core.runs.gpu_facts import SystemSample, encode_sample
 from workbench.core.runs.run import Run, choose_default, list_runs
@@ -61,7 +62,7 @@ class RunList(QObject):
     def __init__(self, session: Session, training: TrainingControl) -> None:
         super().__init__(training)
         self.lines: list[RunLine] = []
-        self.exports: list[Path] = []
+        self.exports: dict[Path, str] = {}  # the newest first, with the names of their runs
         self.compared: list[ComparedRun] = []
         self._session, self._training = session, training
         self._known: dict[str, tuple[int, RunLine]] = {}  # name -> size of its events, line
@@ -135,13 +136,13 @@ class RunList(QObject):
 
     def exports_of(self, run: Run) -> list[Path]:
         """Return the exports of a run, the newest first."""
-        return [path for path in self.exports if path.name.startswith(run.name)]
+        return [path for path, name in self.exports.items() if name == run.name]
 
     @property
     def exported(self) -> RunLine | None:
         """Run of the newest export, the model on the line; None without an export, or if its run cannot be used."""
-        newest = self.exports[:1]
-        return next((line for line in self.usable() if newest and newest[0] in self.exports_of(line.run)), None)
+        newest = next(iter(self.exports.values()), "")
+        return next((line for line in self.usable() if line.run.name == newest), None)
 
     def refresh(self, *_: object) -> None:
         """List the runs again; `listed` follows. A result that is still outstanding is dropped."""
@@ -150,7 +151,7 @@ class RunList(QObject):
             return
         root, known = project.root, dict(self._known)
 
-        def work(_: Task) -> tuple[dict[str, tuple[int, RunLine]], list[Path]]:
+        def work(_: Task) -> tuple[dict[str, tuple[int, RunLine]], dict[Path, str]]:
             lines = {}
             for run in list_runs(root):
                 size = run.events_path.stat().st_size if run.events_path.exists() else 0
@@ -163,7 +164,7 @@ class RunList(QObject):
 
         self._refresh = self.tasks.submit(work, self._show, lambda _: self.listed.emit(), key="list")
 
-    def _show(self, result: tuple[dict[str, tuple[int, RunLine]], list[Path]]) -> None:
+    def _show(self, result: tuple[dict[str, tuple[int, RunLine]], dict[Path, str]]) -> None:
         self._known, self.exports = result
         self.lines = [line for _, line in reversed(self._known.values())]
         self.listed.emit()
@@ -225,7 +226,7 @@ class RunList(QObject):
 
     def _forget(self) -> None:
         self.tasks.cancel()
-        self.lines, self.exports, self.compared, self._known = [], [], [], {}
+        self.lines, self.exports, self.compared, self._known = [], {}, [], {}
         self.listed.emit()
         self.compared_changed.emit()
 
@@ -326,9 +327,14 @@ def _store(run: Run, line: str) -> None:
         file.write(line + "\n")
 
 
-def _list_exports(project_root: Path) -> list[Path]:
-    """Return the exports of a project, newest first."""
+def _list_exports(project_root: Path) -> dict[Path, str]:
+    """Return the exports of a project, newest first, with the names of their runs; their folders may have any name."""
     files = [
         path for path in (project_root / "exports").glob(f"*/{MODEL_FILE}") if not path.parent.name.startswith(".")
     ]
-    return [path.parent for path in sorted(files, key=lambda path: (path.stat().st_mtime, str(path)), reverse=True)]
+    files.sort(key=lambda path: (path.stat().st_mtime, str(path)), reverse=True)
+    found = {}
+    for path in files:
+        with contextlib.suppress(Problem):
+            found[path.parent] = str(load_object(path, ReleaseBroken).get("run"))
+    return found

@@ -268,7 +268,7 @@ class TrainedNetwork:
     def line_network(self, settings: ModelSettings) -> onnx.ModelProto:
         """Return the network for a line model."""
         side = settings.input_size if settings.task == "classification" else None
-        return onnx_graph.to_onnx(self.net, settings.channels, side)
+        return onnx_graph.to_onnx(self.net, settings.channels, side, features=settings.unlike is not None)
 
 
 class AdoptedNetwork:

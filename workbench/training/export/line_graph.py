@@ -11,6 +11,7 @@ area of their class remain, because a graph has no connected components.
     edge_distance   float32 (1, H, W), of a rule by the distance from the edge of an inspection area: see its `depth`
     zones           uint8 (1, zones, H, W), of a rule by zones: 1 in each of them, as in the metadata `verdict_zones`
     verdict         int32 (1,), of a ResNet: index of the verdict, -1 if it is unsure
+    unlike          float32 (1,), of a model with an unlike score: above 1, the image is unlike the training images
 """
 
 from __future__ import annotations
@@ -26,6 +27,8 @@ from onnx import TensorProto, compose, helper
 
 from workbench.core.messages import Message
 from workbench.core.runs.onnx_files import checked_model
+from workbench.inference.engines.registry import FEATURES
+from workbench.inference.known_features import FeatureCells, KnownFeatures, Neighbors
 from workbench.inference.model_settings import MIRRORED, ModelSettings
 from workbench.inference.tiles import (
     MAX_VALUE,
@@ -39,9 +42,9 @@ from workbench.inference.tiles import (
 from workbench.training.onnx_graph import INPUT, OUTPUT, OnnxGraph
 
 _LEAST_SHARE = 1e-3  # of a source pixel that OpenCV considers
-IMAGE, CLASS_MAP, CLASS_AREAS, PROBABILITIES, EDGE_DISTANCE, ZONES, VERDICT = (
+IMAGE, CLASS_MAP, CLASS_AREAS, PROBABILITIES, EDGE_DISTANCE, ZONES, VERDICT, UNLIKE = (
     *("image", "class_map", "class_areas"),
-    *("probabilities", "edge_distance", "zones", "verdict"),
+    *("probabilities", "edge_distance", "zones", "verdict", "unlike"),
 )
 UNSURE_INDEX = -1
 _TILES, _NETWORK = "input/tiles", "network/"
@@ -73,7 +76,8 @@ def network_size(settings: ModelSettings, shape: tuple[int, int]) -> tuple[int, 
 def line_model(settings: ModelSettings, network: onnx.ModelProto, shape: tuple[int, int]) -> onnx.ModelProto:
     """Return the checked model for images of `shape`, (height, width), with static shapes throughout.
 
-    network: as made by `onnx_graph.to_onnx`, without maps. Raises LineModelRefused.
+    network: as made by `onnx_graph.to_onnx`, without maps; of a model with an unlike score, with features. Raises
+    LineModelRefused.
     """
     size = network_size(settings, shape)
     try:
@@ -88,13 +92,26 @@ def _joined(
     settings: ModelSettings, network: onnx.ModelProto, shape: tuple[int, int], size: tuple[int, int]
 ) -> onnx.ModelProto:
     parts = [_input_graph(settings, shape, size), compose.add_prefix(network, _NETWORK)]
-    output = _output_graph(settings, shape, size)
     joined = compose.merge_models(*parts, io_map=[(_TILES, _NETWORK + INPUT)])
-    joined = compose.merge_models(joined, output, io_map=[(_NETWORK + OUTPUT, _NETWORK + PROBABILITIES)])
+    cells = _feature_shape(joined) if settings.unlike is not None else []
+    output = _output_graph(settings, shape, size, cells)
+    names = [(_NETWORK + OUTPUT, _NETWORK + PROBABILITIES), *([(_NETWORK + FEATURES,) * 2] if cells else [])]
+    joined = compose.merge_models(joined, output, io_map=names)
     joined.graph.name = "line"
     del joined.graph.value_info[:]  # these name sizes that are numbers now
     joined = onnx.shape_inference.infer_shapes(joined, check_type=True, strict_mode=True, data_prop=True)
     return checked_model(joined.graph)
+
+
+def _feature_shape(model: onnx.ModelProto) -> list[int]:
+    """Return the shape of the network's features, empty if it has none. Their shape in the model becomes unknown."""
+    found = next((value for value in model.graph.output if value.name == _NETWORK + FEATURES), None)
+    if found is None:
+        return []
+    found.type.tensor_type.ClearField("shape")
+    inferred = onnx.shape_inference.infer_shapes(model, data_prop=True)
+    output = next(value for value in inferred.graph.output if value.name == found.name)
+    return [dim.dim_value for dim in output.type.tensor_type.shape.dim]
 
 
 def _inside(settings: ModelSettings, shape: tuple[int, int]) -> np.ndarray | None:
@@ -205,7 +222,10 @@ def _flip(graph: OnnxGraph, x: str, axes: Sequence[int]) -> str:
 # --- probabilities of the network to results ----------------------------------------------------------
 
 
-def _output_graph(settings: ModelSettings, shape: tuple[int, int], size: tuple[int, int]) -> onnx.ModelProto:
+def _output_graph(
+    settings: ModelSettings, shape: tuple[int, int], size: tuple[int, int], cells: Sequence[int]
+) -> onnx.ModelProto:
+    """cells: shape of the features, empty without them."""
     graph = OnnxGraph("output/")
     x = _NETWORK + PROBABILITIES
     versions = 1 + len(settings.mirrored)
@@ -219,8 +239,51 @@ def _output_graph(settings: ModelSettings, shape: tuple[int, int], size: tuple[i
         probabilities = _image_probabilities(graph, x, grid, channels, shape, _inside(settings, shape))
         outputs = _class_map(graph, probabilities, settings, shape)
         batch_shape = [len(grid) * versions, channels, grid.tile_height, grid.tile_width]
-    batch = helper.make_tensor_value_info(_NETWORK + PROBABILITIES, TensorProto.FLOAT, batch_shape)
-    return graph.model("output", [batch], outputs)
+    inputs = [helper.make_tensor_value_info(_NETWORK + PROBABILITIES, TensorProto.FLOAT, batch_shape)]
+    if cells and settings.unlike is not None:
+        inputs.append(helper.make_tensor_value_info(_NETWORK + FEATURES, TensorProto.FLOAT, cells))
+        if used := _used_cells(settings, shape, size, cells):
+            outputs.append(_unlike_score(graph, settings.unlike, used))
+    return graph.model("output", inputs, outputs)
+
+
+def _used_cells(
+    settings: ModelSettings, shape: tuple[int, int], size: tuple[int, int], cells: Sequence[int]
+) -> list[int]:
+    """Return the indices of the cells that count among those of all tiles, as `FeatureCells` selects them."""
+    found = FeatureCells(_inside(settings, shape))
+    grid = prediction_grid(*size, settings) if settings.task == "segmentation" else [(0, 0)]
+    tile = (grid.tile_height, grid.tile_width) if isinstance(grid, Grid) else size
+    count = math.prod(cells[2:])
+    for number, corner in enumerate(grid):
+        found.add(np.arange(number * count, (number + 1) * count).reshape(1, *cells[2:]), corner, tile, size)
+    return [int(index) for index in np.concatenate([np.zeros((0, 1), int), *found.vectors]).ravel()]
+
+
+def _unlike_score(graph: OnnxGraph, known: KnownFeatures, used: Sequence[int]) -> onnx.ValueInfoProto:
+    """Add the unlike score, as `UnlikeScore` computes it. used: indices of the cells that count."""
+    x = graph.add("Transpose", [_NETWORK + FEATURES], perm=[0, 2, 3, 1])
+    x = graph.add("Reshape", [x, graph.integers([-1, known.cell.features])])
+    x = graph.add("Gather", [x, graph.integers(used)], "output/cells", axis=0)
+    mean = graph.add("ReduceMean", [x], axes=[0], keepdims=1)
+    distances = [_distance(graph, *level) for level in ((x, known.cell), (mean, known.image))]
+    graph.add("Max", distances, UNLIKE)
+    return helper.make_tensor_value_info(UNLIKE, TensorProto.FLOAT, [1])
+
+
+def _distance(graph: OnnxGraph, x: str, neighbors: Neighbors) -> str:
+    """Add the greatest distance of vectors from their nearest neighbors, over the limit, (1,). x: (n, features)."""
+    center, scale, vectors = neighbors.arrays
+    root = graph.add("Mul", [graph.add("Sign", [x]), graph.add("Sqrt", [graph.add("Abs", [x])])])
+    values = graph.add("Mul", [graph.add("Sub", [root, graph.constant(center)]), graph.constant(scale)])
+    own = graph.add("ReduceSum", [graph.add("Mul", [values, values]), graph.integers([1])], keepdims=1)
+    product = graph.add("MatMul", [values, graph.constant(np.ascontiguousarray(-2 * vectors.T))])
+    squares = np.einsum("ij,ij->i", vectors, vectors)
+    total = graph.add("Add", [graph.add("Add", [own, product]), graph.constant(squares)])
+    nearest = graph.add("ReduceMin", [total], axes=[1], keepdims=0)
+    farthest = graph.relu(graph.add("ReduceMax", [nearest], axes=[0], keepdims=1))
+    limit = graph.number(neighbors.limit * math.sqrt(neighbors.features))
+    return graph.add("Div", [graph.add("Sqrt", [farthest]), limit])
 
 
 def _mean_of_versions(graph: OnnxGraph, x: str, settings: ModelSettings, *, flip: bool) -> str:

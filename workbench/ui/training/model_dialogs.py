@@ -26,7 +26,7 @@ from PySide6.QtWidgets import (
 )
 
 from workbench.core.adoption.network_file import IGNORED, MAX_SIDE, OUTPUTS, AdoptionOptions
-from workbench.core.messages import Message, join, stored_text
+from workbench.core.messages import join, stored_text
 from workbench.core.problems import Problem
 from workbench.core.resources import LANGUAGES
 from workbench.core.runs.export_options import (
@@ -34,8 +34,8 @@ from workbench.core.runs.export_options import (
     LINE_FORMAT,
     LINE_SIDES,
     ExportOptions,
+    comparison_limits,
     load_layouts,
-    not_comparing,
     shape_fits,
 )
 from workbench.core.runs.run import Run
@@ -218,10 +218,9 @@ class ExportOptionsDialog(QDialog):
 
     def _check(self, *_: object) -> None:
         names = [name for name, box in self.formats.items() if box.isChecked()]
-        silent = not_comparing(names)
-        sentence = Message("export.not_compared", names=join("list.comma", silent)) if silent else ""
-        self.not_compared.setText(translate_message(sentence))
-        self.not_compared.setVisible(bool(silent))
+        limits = comparison_limits(names)
+        self.not_compared.setText(translate_message(join("list.sentences", limits)))
+        self.not_compared.setVisible(bool(limits))
         chosen = bool(names)
         line, shape = self.formats[LINE_FORMAT].isChecked(), self._shape()
         for widget in (self._size_label, self.size, self._sides):
