@@ -9335,10 +9335,6 @@
         <translation>此模型的错误未经测量：没有任何验证图片含有缺陷。</translation>
     </message>
     <message>
-        <source>{count} of {n} good test {n:image has|images have} a false alarm.</source>
-        <translation>{n} 张良品测试图片中有 {count} 张有误报。</translation>
-    </message>
-    <message>
         <source>Export {name}</source>
         <translation>导出 {name}</translation>
     </message>
@@ -9391,18 +9387,6 @@
         <translation>误报未经测量，因为此项目没有良品图片。</translation>
     </message>
     <message>
-        <source>{count} of {n} good validation {n:image has|images have} a false alarm.</source>
-        <translation>{n} 张良品验证图片中有 {count} 张出现误报。</translation>
-    </message>
-    <message>
-        <source>{count} of {n} {n:defect|defects} in the validation images are missed.</source>
-        <translation>验证图片的 {n} 处缺陷中漏检 {count} 处。</translation>
-    </message>
-    <message>
-        <source>{count} of {n} validation images have a wrong verdict.</source>
-        <translation>{n} 张验证图片中有 {count} 张判定错误。</translation>
-    </message>
-    <message>
         <source>Another program has trained this model. No metrics are stored with it; see Evaluation.</source>
         <translation>此模型由其他程序训练，没有随模型保存的指标；请查看评估。</translation>
     </message>
@@ -9417,6 +9401,22 @@
     <message>
         <source>{metric} on {n} validation {n:image|images}</source>
         <translation>{metric}（{n} 张验证图片）</translation>
+    </message>
+    <message>
+        <source>{count} of {n} good validation {n:image|images} {count:has|have} a false alarm.</source>
+        <translation>{n} 张良品验证图片中有 {count} 张出现误报。</translation>
+    </message>
+    <message>
+        <source>{count} of {n} good test {n:image|images} {count:has|have} a false alarm.</source>
+        <translation>{n} 张良品测试图片中有 {count} 张有误报。</translation>
+    </message>
+    <message>
+        <source>{count} of {n} {n:defect|defects} in the validation images {count:is|are} missed.</source>
+        <translation>验证图片的 {n} 处缺陷中漏检 {count} 处。</translation>
+    </message>
+    <message>
+        <source>{count} of {n} validation {n:image|images} {count:has|have} a wrong verdict.</source>
+        <translation>{n} 张验证图片中有 {count} 张判定错误。</translation>
     </message>
     <message>
         <source>Failed</source>

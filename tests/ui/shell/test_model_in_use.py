@@ -175,6 +175,7 @@ def test_new_model_is_compared_with_the_last_export_and_exported_from_there(
     [
         ({"good_pictures": 0, "false_alarm_images": None}, "False alarms are not measured"),
         ({"false_alarm_images": 1.0}, "4 of 4 good validation images have a false alarm."),
+        ({"false_alarm_images": 0.25}, "1 of 4 good validation images has a false alarm."),
         ({"regions": {"defects": 10, "found": 3}}, "7 of 10 defects in the validation images are missed."),
     ],
 )

@@ -265,10 +265,18 @@ _REMARKS = {
     "no_good_images": QT_TRANSLATE_NOOP(
         "findings", "False alarms are not measured, as this project has no good images."
     ),
-    "alarms": QT_TRANSLATE_NOOP("findings", "{count} of {n} good validation {n:image has|images have} a false alarm."),
-    "test_alarms": QT_TRANSLATE_NOOP("findings", "{count} of {n} good test {n:image has|images have} a false alarm."),
-    "missed": QT_TRANSLATE_NOOP("findings", "{count} of {n} {n:defect|defects} in the validation images are missed."),
-    "wrong_verdicts": QT_TRANSLATE_NOOP("findings", "{count} of {n} validation images have a wrong verdict."),
+    "alarms": QT_TRANSLATE_NOOP(
+        "findings", "{count} of {n} good validation {n:image|images} {count:has|have} a false alarm."
+    ),
+    "test_alarms": QT_TRANSLATE_NOOP(
+        "findings", "{count} of {n} good test {n:image|images} {count:has|have} a false alarm."
+    ),
+    "missed": QT_TRANSLATE_NOOP(
+        "findings", "{count} of {n} {n:defect|defects} in the validation images {count:is|are} missed."
+    ),
+    "wrong_verdicts": QT_TRANSLATE_NOOP(
+        "findings", "{count} of {n} validation {n:image|images} {count:has|have} a wrong verdict."
+    ),
     "adopted": QT_TRANSLATE_NOOP(
         "findings", "Another program has trained this model. No metrics are stored with it; see Evaluation."
     ),
