@@ -17,6 +17,7 @@ import pytest
 from tests.shared_folder import shared_folder
 from workbench import cli
 from workbench.cli import main
+from workbench.cli.export import false_alarms
 from workbench.core.evaluation import operating_point
 from workbench.core.project import annotation
 from workbench.core.project.project import Project
@@ -224,7 +225,8 @@ def test_export_equals_the_run_and_a_damaged_one_is_refused(copy, tmp_path, caps
     # chosen in the evaluation and stored with the run
     point = operating_point.OperatingPoint((0.3, 0.4, 0.3, 0.3), (7, 7, 0, 7))
     operating_point.store(find_run(copy, "best"), point, chosen_on=["val"])
-    _, message, _ = inside(capsys, "export", copy, "--formats", "onnx", "--seconds", 0)
+    _, message, notes = inside(capsys, "export", copy, "--formats", "onnx", "--seconds", 0)
+    assert all(text in notes for text in false_alarms(find_run(copy, "best")))
     folder = Path(message["path"])
     assert operating_point.OperatingPoint.of(load_settings(folder / "model.json")) == point
     names = [info.name for info in find_run(copy, "best").dataset().classes]

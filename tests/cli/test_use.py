@@ -9,7 +9,9 @@ import pytest
 
 from tests.session.mask_run import make_mask_project
 from workbench import cli
+from workbench.cli.export import false_alarms
 from workbench.core.project.project import Project
+from workbench.core.runs.events import Evaluated, Finished, Started, encode
 from workbench.core.runs.run import Run, run_in_use
 
 
@@ -59,3 +61,22 @@ def test_other_programs_may_write_the_choice(runs, tmp_path):
     content = json.loads((root / "project.json").read_text("utf-8"))
     (root / "project.json").write_text(json.dumps({**content, "model_in_use": 7}), "utf-8")
     assert run_in_use(root).name == runs[1].name
+
+
+@pytest.mark.parametrize(
+    "good, share, text",
+    [
+        (4, 0.75, "3 of 4 good validation images have a false alarm."),
+        (4, 0.0, ""),
+        (0, None, "False alarms are not measured: no good image was evaluated."),
+    ],
+)
+def test_export_reports_good_images_with_a_false_alarm(runs, good, share, text):
+    metrics = {"good_pictures": good, "false_alarm_images": share}
+    events = (
+        Started(model="unet", device="cpu", pictures={"train": 6, "val": 5}),
+        Evaluated(step=9, score=0.6, best=True, metrics=metrics),
+        Finished(time=300, result={"metrics": metrics}),
+    )
+    runs[0].events_path.write_text("\n".join(map(encode, events)) + "\n", "utf-8")
+    assert " ".join(false_alarms(runs[0])).startswith(text) and bool(false_alarms(runs[0])) == bool(text)

@@ -35,6 +35,7 @@ from workbench.core.runs.export_options import (
 from workbench.core.runs.launch import is_frozen, paddle_installed
 from workbench.core.runs.pip_commands import paddle_command_here
 from workbench.core.runs.run import Run, find_run
+from workbench.core.runs.run_history import good_images, run_line
 from workbench.core.runs.training_process import export_run, new_run
 from workbench.core.runs.training_settings import request
 from workbench.core.sample.sample_project import best_threshold_dice, make_sample
@@ -73,6 +74,8 @@ def run(options: argparse.Namespace, console: Console) -> dict[str, Any]:
     read_project_file(root)
     trained = find_run(root, options.name, options.model)
     in_use = report_in_use(root, console)
+    for text in false_alarms(trained):
+        console.note(text)
     result = export(trained, console, ExportOptions.from_namespace(options), out=options.out)
     print_export(result, console)
     return result | in_use
@@ -118,6 +121,18 @@ def export(run: Run, console: Console, options: ExportOptions, *, out: Path | No
         "model": run.settings().model,
         "troubles": warnings,
     }
+
+
+def false_alarms(run: Run) -> list[str]:
+    """Return how many good images have a false alarm of a segmentation, or that this is not measured."""
+    line = run_line(run)
+    if line.model != "unet" or run.adopted:
+        return []
+    counts = {name: good_images(found) for name, found in (("validation", line.metrics), ("test", line.tested))}
+    if not any(good for good, _ in counts.values()):
+        return ["False alarms are not measured: no good image was evaluated. The model may alarm on every good part."]
+    texts = (f"{alarms} of {good} good {name} images" for name, (good, alarms) in counts.items() if alarms)
+    return [f"{text} have a false alarm." for text in texts]
 
 
 def print_export(result: dict[str, Any], console: Console) -> None:

@@ -190,9 +190,9 @@ def test_folder_without_labels_shows_what_it_contains(opened, qtbot, tmp_path):
 
 
 def test_format_that_is_not_recognized_can_be_chosen(opened, qtbot, tmp_path):
-    for name in ("cam1", "cam2"):
+    for gray, name in enumerate(("cam1", "cam2"), 90):
         (tmp_path / "in" / name).mkdir(parents=True)
-        write_png(tmp_path / "in" / name / "a.png", np.full((40, 60), 90, np.uint8))
+        write_png(tmp_path / "in" / name / "a.png", np.full((40, 60), gray, np.uint8))
     opened.window.label_files.show_import(tmp_path / "in")
     dialog = opened.window.findChild(ImportDialog)
     qtbot.waitUntil(lambda: "may not be verdicts" in dialog.status.text())

@@ -340,6 +340,15 @@ class RunLine:
     expectation: dict[str, Any] = field(default_factory=dict)
 
 
+def good_images(metrics: dict[str, Any]) -> tuple[int, int]:
+    """Return the number of good images of an evaluation of a segmentation, and of those with a false alarm.
+
+    Both are 0 if an earlier version has measured it, which did not count the images with a false alarm.
+    """
+    good, share = metrics.get("good_pictures") or 0, metrics.get("false_alarm_images")
+    return (0, 0) if share is None else (good, round(share * good))
+
+
 @dataclass
 class PastRun:
     """All reports of a run. notable: events except steps and progress; of previews, those to be shown.

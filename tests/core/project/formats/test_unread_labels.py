@@ -701,13 +701,13 @@ def test_predictions_alone_are_imported(project, folder):
 
 
 def test_a_box_without_a_class_in_a_table_of_classes_is_refused(project, folder):
-    for name in "ab":
+    for name in "abc":
         photo(folder / f"{name}.png")
-    (folder / "boxes.csv").write_text(
-        "filename,xmin,ymin,xmax,ymax,class\na.png,4,4,9,9,\nb.png,4,4,9,9,pit\n", "utf-8"
-    )
+    rows = ("filename,xmin,ymin,xmax,ymax,class", "a.png,4,4,9,9,", "b.png,4,4,9,9,pit", "c.png,,,,,")
+    (folder / "boxes.csv").write_text("\n".join(rows), "utf-8")
     report = import_labels(project, folder)
     assert report.added_classes == ["pit"] and [why.id for _, why in report.skipped] == ["import.no_label"]
+    assert status(project, "c.png") == "done"  # an image without objects
 
 
 def test_an_archive_in_the_folder_is_named(project, folder):

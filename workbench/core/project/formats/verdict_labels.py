@@ -211,10 +211,14 @@ def find_folders(tree: FileTree, options: ImportOptions, known: dict[int, str]) 
 
 
 def _verdicts_of_copies(tree: FileTree, verdicts: Mapping[str, str]) -> dict[str, list[str]]:
-    """Return the verdicts of images with a copy, of the same name and content, in the folder of another verdict."""
+    """Return the verdicts of images with a copy, of the same name and content, in the folder of another verdict.
+
+    In own exports they are those of two images of the project.
+    """
     groups: dict[str, list[str]] = defaultdict(list)
     for image in verdicts:
-        groups[comparable(PurePosixPath(image).name)].append(image)
+        if tree.originals.of(tree.path(image)) is None:
+            groups[comparable(PurePosixPath(image).name)].append(image)
     found: dict[str, list[str]] = {}
     for group in groups.values():
         for first, second in combinations(group, 2) if len({verdicts[image] for image in group}) > 1 else ():
