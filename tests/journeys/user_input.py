@@ -206,14 +206,12 @@ class UserInput:
 
 def _menu_path(bar, wanted) -> list[QMenu]:
     """Return the menus that lead from a menu bar to an action, or []."""
+    menus = bar.window().findChildren(QMenu)  # those of `QAction.menu` are deleted at once in PySide 6.9
 
-    def search(menu: QMenu) -> list[QMenu]:
-        for action in menu.actions():
-            if action is wanted:
-                return [menu]
-            below = search(action.menu()) if action.menu() is not None else []
-            if below:
-                return [menu, *below]
-        return []
+    def search(action) -> list[QMenu] | None:
+        if action in bar.actions():
+            return []
+        paths = ((menu, search(menu.menuAction())) for menu in menus if action in menu.actions())
+        return next(([*path, menu] for menu, path in paths if path is not None), None)
 
-    return next((path for action in bar.actions() if action.menu() and (path := search(action.menu()))), [])
+    return search(wanted) or []

@@ -101,8 +101,9 @@ def test_a_resnet_is_trained_on_verdicts(trained_resnet):
     preview = next(event for event in trained_resnet.events() if isinstance(event, Preview))
     assert preview.verdict in ("OK", "NG") and sum(preview.probabilities.values()) == pytest.approx(1, abs=1e-4)
     predictor, rng = Predictor.open(trained_resnet.best), np.random.default_rng(50)
-    images = [(scratched(rng, defects=i % 2)[0], ("OK", "NG")[i % 2]) for i in range(20)]
-    assert sum(predictor.predict(image).verdict == verdict for image, verdict in images) >= 14
+    chances = [predictor.predict(scratched(rng, defects=i % 2)[0]).probabilities["NG"] for i in range(20)]
+    # Where the verdict changes depends on the first weights, which differ between systems.
+    assert np.mean(np.less.outer(chances[::2], chances[1::2])) > 0.9
 
 
 # --- ends ---------------------------------------------------------------------------------------------
