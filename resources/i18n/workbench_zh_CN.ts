@@ -13569,7 +13569,7 @@
     </message>
     <message>
         <source>the folder of the image says that it has no defects, but its label has some</source>
-        <translation>图像所在的文件夹表明它没有缺陷，但其标注中有缺陷</translation>
+        <translation>图片所在的文件夹表明它没有缺陷，但其标注中有缺陷</translation>
     </message>
     <message>
         <source>it has only predictions, drafts or canceled annotations</source>

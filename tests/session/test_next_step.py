@@ -82,6 +82,7 @@ def seen(state=TRAINED, **changes):
         (replace(TRAINED, examples=50, run=replace(RUN, labeled=45)), "evaluate", "evaluate", "evaluation", 0, None),
         # a run without validation images: more labels are needed to measure the quality
         (replace(FIRST, run=UNMEASURED), "label", "label_defects", "next_open", ENOUGH - 2, "unmeasured"),
+        (replace(FIRST, examples=16, run=UNMEASURED), "label", "label_defects", "next_open", ENOUGH - 2, "unmeasured"),
         (replace(FIRST, open_images=0, run=UNMEASURED), "label", "add_images", "add_images", 0, "unmeasured"),
         (
             replace(LABELED, run=replace(UNMEASURED, labeled=19)),

@@ -179,7 +179,8 @@ def next_step(state: WorkflowState) -> NextStep:
         return NextStep(stage="label", id="reading")
     if state.run is None:
         return _label(state) or NextStep(stage="train", id="train", command="train", count=state.minutes)
-    if state.examples - state.run.labeled >= max(MIN_NEW, NEW_SHARE * state.run.labeled):
+    needed = state.model == "unet" and not state.run.measured and _label_defects(state, ENOUGH)  # cannot be measured
+    if not needed and state.examples - state.run.labeled >= max(MIN_NEW, NEW_SHARE * state.run.labeled):
         return _train_again(state)
     if state.run.measured and not state.run.evaluated:
         return _evaluate(state.run)

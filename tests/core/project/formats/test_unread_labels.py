@@ -653,6 +653,15 @@ def test_images_and_masks_of_a_table_of_pairs_get_no_verdict_by_their_folders(pr
         assert painted(project, "scan/1.png") == {(8, 8)}
 
 
+def test_a_table_with_names_and_addresses_of_images_changes_no_verdict(project, folder):
+    for key in ("OK/a.png", "NG/b.png"):
+        photo(folder / key)
+    rows = "a.png,https://host/a.png,3\nb.png,https://host/b.png,4\n"
+    (folder / "sizes.csv").write_text(f"file,address,size\n{rows}", "utf-8")
+    report = import_labels(project, folder, format="folders")
+    assert report.ledger.complete and annotation.load_note(project, "OK/a.png").verdict == "OK"
+
+
 def test_the_labels_of_a_video_belong_to_no_image_beside_it(project, folder):
     photo(folder / "other" / "z.png")
     (folder / "clip.mp4").write_bytes(b"\0\0\0\x18ftypmp42")

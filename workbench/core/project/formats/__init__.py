@@ -231,10 +231,6 @@ _SUFFIXES = "|".join(suffix[1:] for suffix in IMAGE_SUFFIXES)
 _IMAGE_NAME = re.compile(rf"[^\"'<>|/\\:*?\s][^\"'<>|/\\:*?\n]*\.(?:{_SUFFIXES})\b", re.IGNORECASE)
 
 
-def _has_image(cell: str) -> bool:
-    return _IMAGE_NAME.search(cell) is not None
-
-
 def _images_named_in(
     tree: FileTree, file: str, images: Mapping[str, list[str]], masks: Collection[str]
 ) -> Iterable[str]:
@@ -242,15 +238,16 @@ def _images_named_in(
 
     images: names by their last parts, see `comparable`.
     """
-    if suffix_of(file) not in (*_STRUCTURED, *_TABLES):
+    table = suffix_of(file) in _TABLES
+    if suffix_of(file) not in _STRUCTURED and not table:
         return []
     try:
         text = read_text(tree, tree.path(file), limit=LARGEST_SET)
         text = re.sub(r"\\u([0-9a-fA-F]{4})", lambda match: chr(int(match[1], 16)), text)
-        if suffix_of(file) in _TABLES:  # only those of pairs: a row may hold measures of its image
-            rows = (re.split("[,;\t]", line) for line in text.splitlines())
-            text = "\n".join("\n".join(row) for row in rows if sum(map(_has_image, row)) > 1)
-        named = {comparable(name) for name in _IMAGE_NAME.findall(text)}
+        rows = (re.sub("[,;\t]", "\n", line) for line in text.splitlines()) if table else (text,)
+        found = ({comparable(name) for name in _IMAGE_NAME.findall(row)} for row in rows)
+        # of a table only the rows of pairs: others may hold measures of their image
+        named = set(chain.from_iterable(names for names in found if len(names) > table))
     except FAULTS:
         return []
     if any(PurePosixPath(name).stem in masks for name in named):
