@@ -1,4 +1,4 @@
-"""First day: from a folder of images to the first training, by the blue button, keys and two strokes."""
+"""First day: from a folder of images to the first training, then to an export, by the blue button and strokes."""
 
 from __future__ import annotations
 
@@ -11,8 +11,12 @@ from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
 
 from tests.conftest import scratched
+from workbench.core.project import annotation
+from workbench.core.project.project import Project
 from workbench.inference.io.image_io import write_png
+from workbench.inference.model_settings import MODEL_FILE
 from workbench.ui.project.new_project_dialog import QuickProjectDialog
+from workbench.ui.widgets.dialogs import Question
 
 pytestmark = pytest.mark.skipif(importlib.util.find_spec("paddle") is None, reason="PaddlePaddle is not installed")
 
@@ -96,3 +100,59 @@ def test_from_a_folder_to_the_first_training(user, qtbot, folder, tmp_path, monk
     assert actions == 14 <= MOST
     assert not window.training.body.isVisible()
     qtbot.waitUntil(lambda: not user.services.training.busy, timeout=90_000)
+
+
+@pytest.mark.slow
+def test_blue_button_leads_on_to_an_export_with_known_false_alarms(user, qtbot, tmp_path):
+    """The project has two images with defects and ten good ones as after the first test, and ten more."""
+    session, window, step = user.session, user.window, user.window.stage_bar.next
+    rng, masks = np.random.default_rng(4), {}
+    with Project.create(tmp_path / "plates", classes=["rust"]) as project:
+        for n in range(22):
+            image, mask = scratched(rng, defects=1 if n < 2 or n > 11 else 0)
+            key = f"lot{n}/plate.png"
+            masks[key] = mask
+            write_png(project.image_path(key), image)
+            if n < 12:
+                annotation.save_mask(project, key, mask)
+                annotation.save_note(project, key, annotation.Note(status="done"))
+    with qtbot.waitSignal(session.current.opened):
+        session.open_project(tmp_path / "plates")
+    user.services.saved_overrides.save("unet", SHORT | {"epochs": 20, "widths": [8, 16]})
+    exports: list[object] = []
+    user.services.export_job.finished.connect(exports.append)
+    user.services.export_job.failed.connect(exports.append)
+
+    steps: list[str] = []
+    while not exports:
+        qtbot.waitUntil(step.isEnabled)
+        steps.append(step.text())
+        assert len(steps) < 60, steps
+        if step.text().startswith("Train "):
+            with qtbot.waitSignal(user.services.training.ended):
+                user.click(step)
+            qtbot.waitUntil(lambda: not step.text().startswith(("Train", "Continue")))
+        elif step.text().startswith(("Look at ", "Evaluate ")):
+            with qtbot.waitSignal(user.services.evaluation.evaluated):
+                user.click(step)
+            false = window.evaluation.segmentation.images.false.number
+            qtbot.waitUntil(lambda false=false: " of " in false.text())  # known, as good images are held out
+            assert f" of {user.services.workflow.state().run.good} " in false.text()
+        elif step.text() == "Export the model":
+            assert steps[-2].startswith(("Look at ", "Evaluate "))
+            remarks = user.services.workflow.workflow.remarks
+            user.click(step)
+            if remarks:
+                user.click(user.dialog(Question).buttons["export"])
+            qtbot.waitUntil(lambda: bool(exports))
+        else:
+            user.click(step)
+            qtbot.waitUntil(lambda: window.canvas.isVisible() and window.canvas.content.seen)
+            key = session.key
+            if masks[key].any() and not session.mask.any():
+                user.scribble(masks[key])
+            user.key(Qt.Key.Key_Return)
+            qtbot.waitUntil(lambda key=key: session.rows[key].status == "done")
+            user.services.workflow.update_now()
+    assert isinstance(exports[0], dict), (steps, exports)
+    assert list((tmp_path / "plates" / "exports").glob(f"*/{MODEL_FILE}"))

@@ -23,6 +23,8 @@ from workbench.cli import serve
 from workbench.cli.serving import http_server
 from workbench.inference.predictor import Predictor
 
+NOT_COMPARED = "This model compares no image with the training images: one that is unlike them is not recognized."
+
 
 def mixed(count):
     """Return different images of many sizes and types."""
@@ -62,7 +64,7 @@ def test_forty_parallel_requests_get_their_own_mask(server, gray_export, workers
         assert running.metric("workbench_predict_seconds_count") == 40
         assert running.metric("workbench_in_flight") == 0
     if os.name == "posix":
-        assert running.stop() == (0, "", "Stopped.\n")
+        assert running.stop() == (0, "", f"{NOT_COMPARED}\nStopped.\n")
 
 
 def test_verdicts_for_many_clients(server, verdict_export):
@@ -111,7 +113,7 @@ def test_stop_finishes_requests_in_flight_and_refuses_new_ones(server, gray_expo
     asking.join(500)
     assert answers[0].status_code == 200 and answers[0].content == expected[0]
     out, error = running.process.communicate(timeout=60)
-    assert (running.process.returncode, out, error) == (0, "", "Stopped.\n")
+    assert (running.process.returncode, out, error) == (0, "", f"{NOT_COMPARED}\nStopped.\n")
 
 
 def test_server_process_imports_no_file_of_the_current_folder(tmp_path, monkeypatch):
