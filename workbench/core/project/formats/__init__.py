@@ -142,9 +142,12 @@ def _is_predicted(file: str) -> bool:
 
 def _leave_out_predictions(tree: FileTree, batch: ImportedLabels) -> None:
     """Refuse the predictions of a model beside labels of the same format."""
-    predicted = [entry for entry in batch.entries if _is_predicted(tree.shown(entry.label))]
-    batch.entries = [entry for entry in batch.entries if entry not in predicted] or predicted
-    if batch.entries is predicted:
+    groups: dict[bool, list[ImportedEntry]] = {False: [], True: []}
+    for entry in batch.entries:
+        groups[_is_predicted(tree.shown(entry.label))].append(entry)
+    batch.entries, predicted = groups[False], groups[True]
+    if not batch.entries:
+        batch.entries = predicted
         return
     used = {entry.image for entry in batch.entries}
     others = {entry.image: entry.key for entry in predicted if entry.image is not None and entry.image not in used}
