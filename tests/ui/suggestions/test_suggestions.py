@@ -70,13 +70,17 @@ class SuggestionUser(CanvasDriver):
 
     def over(self, y: float, x: float) -> None:
         """Move the pointer there and wait until the suggestion there, if any, is highlighted."""
-        for step in (2, 0):  # a move to the current position has no effect
-            QTest.mouseMove(self.canvas, self.pixel(x, y) + QPoint(step, 0))
         interaction = self.canvas.suggestions
-        expected = any(
-            abs(entry.origin.y + 7 - y) < 7 and abs(entry.origin.x + 7 - x) < 7 for entry in interaction.suggestions
-        )
-        self.qtbot.waitUntil(lambda: (interaction.current is not None) == expected)
+
+        def highlighted() -> bool:  # the view may still change, when a panel opens
+            for step in (2, 0):  # a move to the current position has no effect
+                QTest.mouseMove(self.canvas, self.pixel(x, y) + QPoint(step, 0))
+            expected = any(
+                abs(entry.origin.y + 7 - y) < 7 and abs(entry.origin.x + 7 - x) < 7 for entry in interaction.suggestions
+            )
+            return (interaction.current is not None) == expected
+
+        self.qtbot.waitUntil(highlighted)
 
     def expected(self, *spots: tuple[int, int]) -> np.ndarray:
         """Return the predicted mask around some centers, 0 elsewhere."""
