@@ -9,6 +9,7 @@ import pytest
 
 from workbench.core.geometry.drawing import Rect
 from workbench.core.images.display import (
+    Alignment,
     Display,
     ToneMapper,
     align,
@@ -169,3 +170,9 @@ def test_no_difference_outside_of_the_reference_image():
     picture[:, :30] = 255
     alignment = align(picture, sample)
     assert not difference(picture, sample, alignment)[:, :30].any()
+
+
+def test_no_difference_where_a_colored_reference_image_is_not_needed():
+    sample = np.repeat(surface()[:, :, None], 3, axis=2).astype(np.uint8)
+    below = Alignment(np.array([[1, 0, 0], [0, 1, 10_000]], np.float32), 1.0, 0.0, 0.9)
+    assert not difference_map(sample, sample, below).any()

@@ -361,10 +361,11 @@ def difference(
     )
     left, top = np.maximum(np.floor(corners.min(axis=0)).astype(int) - 2, 0)
     right, bottom = np.ceil(corners.max(axis=0)).astype(int) + 3
-    source = select_channel(sample[top : max(bottom, 0), left : max(right, 0)], "grey").astype(np.float32)
+    needed = sample[top : max(bottom, 0), left : max(right, 0)]
+    if needed.size == 0:
+        return np.zeros((rect.height, rect.width), np.float32)
+    source = select_channel(needed, "grey").astype(np.float32)
     target = select_channel(image[rect.slices], "grey").astype(np.float32)
-    if source.size == 0:
-        return np.zeros(target.shape, np.float32)
     matrix[:, 2] -= left, top
     size = (extended.width, extended.height)
     warped = _warped(source, matrix, size) * np.float32(alignment.gain)
