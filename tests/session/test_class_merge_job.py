@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import numpy as np
@@ -126,6 +127,8 @@ def test_a_canceled_undo_can_be_finished(mixed, qtbot, monkeypatch):
     run(mixed, qtbot, work.start, [2], 1)
 
     def restore_and_cancel(change, key):
+        while not work.running:  # this thread may be ahead of the one that has started it
+            time.sleep(0.001)
         work.cancel()
         return restore(change, key)
 
