@@ -9,7 +9,6 @@ import gc
 import importlib
 import itertools
 import os
-import shutil
 import ssl
 import subprocess
 import sys
@@ -45,13 +44,10 @@ def pytest_configure(config):
     """Compile the application once, in the controlling process, and let pytest store the bytecode of the tests.
 
     Where Python may not write bytecode, each of several hundred child processes would compile the application again,
-    and each worker the plugins of pytest. Temporary folders are in memory where it has room: a tenth of the time of the
-    tests is the creation and removal of small files.
+    and each worker the plugins of pytest.
     """
     sys.dont_write_bytecode = False
     os.environ.pop("PYTHONDONTWRITEBYTECODE", None)  # inherited by workers and child processes
-    if os.path.isdir("/dev/shm") and shutil.disk_usage("/dev/shm").free > 8 << 30:
-        os.environ.setdefault("PYTEST_DEBUG_TEMPROOT", "/dev/shm")
     if not hasattr(config, "workerinput"):
         compileall.compile_dir(ROOT / "workbench", quiet=2, workers=0)
 
