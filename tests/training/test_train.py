@@ -102,7 +102,7 @@ def test_a_resnet_is_trained_on_verdicts(trained_resnet):
     assert preview.verdict in ("OK", "NG") and sum(preview.probabilities.values()) == pytest.approx(1, abs=1e-4)
     predictor, rng = Predictor.open(trained_resnet.best), np.random.default_rng(50)
     chances = [predictor.predict(scratched(rng, defects=i % 2)[0]).probabilities["NG"] for i in range(20)]
-    # Where the verdict changes depends on the first weights, which differ between systems.
+    # The first weights differ between systems, and with them the probability at which the verdict changes.
     assert np.mean(np.less.outer(chances[::2], chances[1::2])) > 0.9
 
 

@@ -35,11 +35,11 @@ from workbench.core.runs.export_options import (
 from workbench.core.runs.launch import is_frozen, paddle_installed
 from workbench.core.runs.pip_commands import paddle_command_here
 from workbench.core.runs.run import Run, find_run
-from workbench.core.runs.run_history import good_images, run_line
+from workbench.core.runs.run_history import count_good_images, run_line
 from workbench.core.runs.training_process import export_run, new_run
 from workbench.core.runs.training_settings import request
 from workbench.core.sample.sample_project import best_threshold_dice, make_sample
-from workbench.core.text_patterns import counted
+from workbench.core.text_patterns import counted, fill
 from workbench.inference.batch import runner
 from workbench.inference.batch.input_paths import collect_images
 from workbench.inference.batch.results_folder import ResultsFolder, predict_all
@@ -128,11 +128,19 @@ def false_alarms(run: Run) -> list[str]:
     line = run_line(run)
     if line.model != "unet" or run.adopted:
         return []
-    counts = {name: good_images(found) for name, found in (("validation", line.metrics), ("test", line.tested))}
+    counts = {name: count_good_images(found) for name, found in (("validation", line.metrics), ("test", line.tested))}
     if not any(good for good, _ in counts.values()):
         return ["False alarms are not measured: no good image was evaluated. The model may alarm on every good part."]
-    texts = (f"{alarms} of {good} good {name} images" for name, (good, alarms) in counts.items() if alarms)
-    return [f"{text} have a false alarm." for text in texts]
+    return [
+        fill(
+            "{alarms} of {good} good {name} {good:image|images} {alarms:has|have} a false alarm.",
+            alarms=alarms,
+            good=good,
+            name=name,
+        )
+        for name, (good, alarms) in counts.items()
+        if alarms
+    ]
 
 
 def print_export(result: dict[str, Any], console: Console) -> None:

@@ -12,7 +12,7 @@ from PySide6.QtCore import QObject, QTimer, Signal
 from workbench.core.project.image_row import ImageRow
 from workbench.core.project.project import DONT_CARE
 from workbench.core.runs.run import Run
-from workbench.core.runs.run_history import RunLine, good_images
+from workbench.core.runs.run_history import RunLine, count_good_images
 from workbench.core.runs.training_settings import Model
 from workbench.session.next_step import RunFacts, Workflow, WorkflowState, workflow
 from workbench.session.session import Session
@@ -243,7 +243,7 @@ def _region_numbers(metrics: dict[str, Any]) -> dict[str, int]:
     regions = metrics.get("regions") or {}
     defects = regions.get("defects") or 0
     found, false = regions.get("found") or 0, regions.get("false") or 0
-    good, alarms = good_images(metrics)
+    good, alarms = count_good_images(metrics)
     numbers = {"defects": defects, "missed": max(0, defects - found), "false_alarms": false}
     return numbers | {"good": good, "good_alarms": alarms}
 

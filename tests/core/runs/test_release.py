@@ -11,7 +11,7 @@ from tests.inference.conftest import gray_export  # noqa: F401
 from workbench import cli
 from workbench.core.problems import ReleaseBroken
 from workbench.core.project.storage import write_json
-from workbench.core.runs.release import RELEASE_FILE, exported_run, latest_export, release_record, verify
+from workbench.core.runs.release import RELEASE_FILE, exported_run, listed_exports, release_record, verify
 from workbench.inference.batch.export_package import write_checks
 from workbench.inference.model_settings import load_settings
 
@@ -44,7 +44,7 @@ def exports(gray_export, tmp_path):  # noqa: F811
 
 def test_each_export_names_the_one_before_it(exports, capsys):
     root = exports[0].parents[1]
-    assert latest_export(root) == exports[2] and exported_run(root) == "2024-unet"
+    assert [folder for folder, _ in listed_exports(root)] == exports[::-1] and exported_run(root) == "2024-unet"
     problems, chain = verify(exports[2])
     assert not problems and [(each["export"], each["state"]) for each in chain] == [
         ("e1", "unchanged"),

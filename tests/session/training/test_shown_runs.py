@@ -167,7 +167,8 @@ def test_usable_runs_and_exports_are_listed_off_the_thread_of_the_window(run_lis
     for number, export in enumerate(exports):
         export.mkdir(parents=True)
         write_json(export / "model.json", {"run": runs[0 if number == 3 else 2].name})
-        os.utime(export / "model.json", (0, 99 - number))
+        (export / "SHA256SUMS").touch()
+        os.utime(export / "SHA256SUMS", (0, 99 - number))
     assert run_list.default() is None
     run_list.refresh()
     assert run_list.refreshing

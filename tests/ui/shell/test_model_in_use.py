@@ -165,6 +165,7 @@ def test_new_model_is_compared_with_the_last_export_and_exported_from_there(
     dialog.export_button.click()
     assert started == [second.name]
     write_json(export.with_name("another") / "model.json", {"run": second.name})
+    (export.with_name("another") / "SHA256SUMS").touch()
     with qtbot.waitSignal(application.services.run_list.listed):
         application.services.run_list.refresh()
     assert not [message for message in window.messages.shown if message.topic == "model"]

@@ -12,7 +12,7 @@ from typing import Any, Literal
 import numpy as np
 
 from workbench.core import problems
-from workbench.core.geometry.drawing import NOTHING, Rect
+from workbench.core.geometry.drawing import Rect
 from workbench.core.geometry.selection.box_cut import BOX_SHAPES
 from workbench.core.images.image_files import count_unused, unused_texts
 from workbench.core.messages import Message
@@ -32,6 +32,7 @@ from workbench.core.project.formats.mask_names import is_in_mask_folder
 from workbench.core.project.formats.text_files import is_text_encoding
 from workbench.core.project.plausibility import Concern
 from workbench.core.project.project import BACKGROUND, DONT_CARE
+from workbench.inference.io.opencv import cv2
 
 Conflicts = Literal["keep", "replace", "merge"]
 CONFLICTS: tuple[Conflicts, ...] = ("keep", "replace", "merge")
@@ -271,12 +272,9 @@ def _is_elsewhere(label: ImportedLabel, other: ImportedEntry, size: tuple[int, i
 def _extent(label: ImportedLabel) -> Rect:
     """Return the rectangle around the defects of a label."""
     assert label.mask is not None
-    rows, columns = np.nonzero((label.mask > BACKGROUND) & (label.mask < DONT_CARE))
-    found = [rect for _, rect in label.boxes]
-    if rows.size:
-        x, y = int(columns.min()), int(rows.min())
-        found.append(Rect(x, y, int(columns.max()) + 1 - x, int(rows.max()) + 1 - y))
-    return reduce(Rect.united, found, NOTHING)
+    defects = (label.mask > BACKGROUND) & (label.mask < DONT_CARE)
+    painted = Rect(*cv2.boundingRect(defects.astype(np.uint8)))
+    return reduce(Rect.united, [rect for _, rect in label.boxes], painted)
 
 
 _ARCHIVES = (".zip", ".gz", ".tgz", ".tar", ".7z", ".rar", ".bz2", ".xz")

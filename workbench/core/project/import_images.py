@@ -148,10 +148,11 @@ class LabelFiles:
         kinds = ", ".join(f"{count} {suffix}" for suffix, count in counts.most_common(5))
         unused = unused_texts(count_unused(self.tree.files))
         why = unused[0] if unused else Message("import.contents", names=kinds) if kinds else Message("import.no_files")
-        copies = pair(self.tree).copies
-        why = Message("import.copies_only", n=len(copies)) if copies else why
         folders = sorted(set(distinctive_folders(self.tree.images).values()), key=natural_key)
-        why = Message("import.numbered_folders", names=", ".join(folders[:5])) if numbered(folders) else why
+        if numbered(folders):
+            why = Message("import.numbered_folders", names=", ".join(folders[:5]))
+        elif copies := pair(self.tree).copies:
+            why = Message("import.copies_only", n=len(copies))
         return problems.NothingToImport(path=str(self.path), why=why)
 
 

@@ -71,10 +71,13 @@ def engines_of(formats: Iterable[str]) -> list[str]:
 
 def comparison_limits(formats: Iterable[str]) -> list[str]:
     """Return which formats do not compare images with the training images, or not by themselves, as sentences."""
-    formats = list(formats)
+    formats, limits = list(formats), []
+    if LINE_FORMAT in formats:
+        limits.append(Message("export.line_compares", name=LINE_FORMAT))
     silent = [name for name in formats if name in LAYOUTS and not LAYOUTS[name].compares]
-    line: list[str] = [Message("export.line_compares", name=LINE_FORMAT)] if LINE_FORMAT in formats else []
-    return [*line, Message("export.not_compared", names=join("list.comma", silent))] if silent else line
+    if silent:
+        limits.append(Message("export.not_compared", names=join("list.comma", silent)))
+    return limits
 
 
 @dataclass(frozen=True)

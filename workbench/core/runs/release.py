@@ -6,7 +6,8 @@ SHA256SUMS. So the newest SHA256SUMS covers all of them.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import contextlib
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +17,7 @@ from workbench.core.messages import Message
 from workbench.core.problems import Problem, ReleaseBroken
 from workbench.core.project.annotation import Split
 from workbench.core.project.project import Project
+from workbench.core.project.storage import inside
 from workbench.inference.batch.export_package import SUMS_FILE, file_sum
 from workbench.inference.io.file_access import read_regular
 from workbench.inference.model_settings import MODEL_FILE, ModelSettings, settings_hash
@@ -25,32 +27,33 @@ FORMAT = 1
 _LONGEST = 1000  # exports in a chain
 
 
-def latest_export(project_root: Path) -> Path | None:
-    """Return the newest export in the folder `exports` of a project, None without one."""
-    exports = [path.parent for path in (project_root / "exports").glob(f"[!.]*/{SUMS_FILE}")]
-    return max(exports, key=lambda path: (path / SUMS_FILE).stat().st_mtime, default=None)
+def listed_exports(project_root: Path) -> Iterator[tuple[Path, str]]:
+    """Yield the exports in the folder `exports` of a project, the newest first, and the names of their runs.
+
+    The name is "" if it cannot be read; folders may have any name. Raises OSError.
+    """
+    files = (project_root / "exports").glob(f"[!.]*/{SUMS_FILE}")
+    for path in sorted(files, key=lambda path: (path.stat().st_mtime, str(path)), reverse=True):
+        run = ""
+        with contextlib.suppress(Problem, OSError):
+            run = str(load_object(path.with_name(MODEL_FILE), ReleaseBroken).get("run") or "")
+        yield path.parent, run
 
 
 def exported_run(project_root: Path) -> str | None:
     """Return the name of the run of the newest export: the model on the line. None without one."""
-    try:
-        latest = latest_export(project_root)
-        return None if latest is None else load_object(latest / MODEL_FILE, ReleaseBroken).get("run")
-    except (Problem, OSError):
-        return None
+    with contextlib.suppress(OSError):
+        return next((run for _, run in listed_exports(project_root)), "") or None
+    return None
 
 
 def exported_splits(project: Project) -> dict[str, Split]:
     """Return the split of each image of the run of the newest export, by key; empty if the seed was another one."""
-    name = exported_run(project.root)
     try:  # not `Run.dataset`: a run imports this module
-        found = [
-            load_object(path, ReleaseBroken)
-            for path in project.root.glob("runs/*/dataset.json")
-            if path.parent.name == name
-        ]
-        same = [content for content in found if content.get("split_seed", 0) == project.file.split_seed]
-        return {item["key"]: item["split"] for content in same for item in content["items"]}
+        path = inside(project.root / "runs", exported_run(project.root) or "") / "dataset.json"
+        content = load_object(path, ReleaseBroken)
+        same = content.get("split_seed", 0) == project.file.split_seed
+        return {item["key"]: item["split"] for item in content["items"]} if same else {}
     except (Problem, OSError, KeyError, TypeError):
         return {}
 
@@ -82,9 +85,10 @@ def release_record(
     environment: versions. `run_files` are the checksums of what the run was made with: the list of its images with the
     checksums of their labels, its training settings and its planned settings. Raises OSError.
     """
-    before, predecessor = latest_export(project_root), None
+    before, run = next(listed_exports(project_root), (None, ""))
+    predecessor = None
     if before is not None:
-        predecessor = {"export": before.name, "run": exported_run(project_root), "sums": file_sum(before / SUMS_FILE)}
+        predecessor = {"export": before.name, "run": run or None, "sums": file_sum(before / SUMS_FILE)}
     return {
         "format": FORMAT,
         "run": settings.run,

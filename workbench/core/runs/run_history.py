@@ -340,7 +340,7 @@ class RunLine:
     expectation: dict[str, Any] = field(default_factory=dict)
 
 
-def good_images(metrics: dict[str, Any]) -> tuple[int, int]:
+def count_good_images(metrics: dict[str, Any]) -> tuple[int, int]:
     """Return the number of good images of an evaluation of a segmentation, and of those with a false alarm.
 
     Both are 0 if an earlier version has measured it, which did not count the images with a false alarm.

@@ -67,7 +67,7 @@ class PaddleEngine:
             self._input.copy_from_cpu(np.ascontiguousarray(batch, np.float32))
             self._predictor.run()
             output, *features = (handle.copy_to_cpu() for handle in self._outputs)
-            return output, features[0] if features else None  # exports of earlier versions have no features
+            return output, features[0] if features else None
 
 
 def import_paddle_inference() -> ModuleType:

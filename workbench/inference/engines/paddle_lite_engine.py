@@ -81,7 +81,7 @@ class LiteEngine:
                 output, *features = [_array(answers) for _ in range(int(answers.readline()))]
             except (OSError, ValueError) as error:
                 raise RuntimeError(f"Paddle Lite ended: {self._last_words()}") from error
-            return output, features[0] if features else None  # exports of earlier versions have no features
+            return output, features[0] if features else None
 
     def _last_words(self) -> str:
         with contextlib.suppress(subprocess.TimeoutExpired):

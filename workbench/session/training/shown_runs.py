@@ -10,10 +10,10 @@ from typing import Any
 
 from PySide6.QtCore import QObject, QTimer, Signal
 
-from workbench.core.json_files import load_object
-from workbench.core.problems import Problem, ReleaseBroken
+from workbench.core.problems import Problem
 from workbench.core.runs.events import Evaluated, Event, Failed, Finished
 from workbench.core.runs.gpu_facts import SystemSample, encode_sample
+from workbench.core.runs.release import listed_exports
 from workbench.core.runs.run import Run, choose_default, list_runs
 from workbench.core.runs.run_history import (
     HealthFinding,
@@ -27,7 +27,6 @@ from workbench.core.runs.run_history import (
 )
 from workbench.core.runs.run_series import Columns, RunComparison, RunSeries, compare_runs
 from workbench.inference.cpu_environment import release_free_memory
-from workbench.inference.model_settings import MODEL_FILE
 from workbench.session.session import Session
 from workbench.session.tasks import Task, TaskRunner
 from workbench.session.training.telemetry import TelemetryThread
@@ -160,7 +159,7 @@ class RunList(QObject):
                     lines[run.name] = size, replace(before[1], usable=run.usable)
                 else:
                     lines[run.name] = size, run_line(run)
-            return lines, _list_exports(root)
+            return lines, dict(listed_exports(root))
 
         self._refresh = self.tasks.submit(work, self._show, lambda _: self.listed.emit(), key="list")
 
@@ -325,16 +324,3 @@ def _store(run: Run, line: str) -> None:
     # A full disk affects only the stored machine curves.
     with contextlib.suppress(OSError), machine_path(run).open("a", encoding="utf-8") as file:
         file.write(line + "\n")
-
-
-def _list_exports(project_root: Path) -> dict[Path, str]:
-    """Return the exports of a project, newest first, with the names of their runs; their folders may have any name."""
-    files = [
-        path for path in (project_root / "exports").glob(f"*/{MODEL_FILE}") if not path.parent.name.startswith(".")
-    ]
-    files.sort(key=lambda path: (path.stat().st_mtime, str(path)), reverse=True)
-    found = {}
-    for path in files:
-        with contextlib.suppress(Problem):
-            found[path.parent] = str(load_object(path, ReleaseBroken).get("run"))
-    return found

@@ -507,9 +507,11 @@ def test_images_in_folders_below_that_of_good_images_have_no_defects(project, fo
     save(folder / "NG" / "1_mask.png", box(255))
     photo(folder / "OK" / group / "2.png")
     photo(folder / "OK" / "scratch" / "3.png")
+    photo(folder / "OK" / "scratch2" / "4.png")
     import_labels(project, folder)
     assert annotation.load_note(project, f"OK/{group}2.png").verdict == "OK"
     assert annotation.load_note(project, "OK/scratch/3.png").status == "new"
+    assert annotation.load_note(project, "OK/scratch2/4.png").status == "new"
 
 
 def test_a_list_with_numbers_names_and_colors_names_the_classes(project, folder):

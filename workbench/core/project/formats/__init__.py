@@ -30,6 +30,7 @@ from workbench.core.project.formats import (
 )
 from workbench.core.project.formats.base import (
     FAULTS,
+    TABLE_SUFFIXES,
     FileTree,
     ImportedEntry,
     ImportedLabel,
@@ -196,7 +197,6 @@ _OTHERS = (
 _NO_LABELS = {*IMAGE_SUFFIXES, *CONVERTIBLE_SUFFIXES, *_OTHERS.split()}
 _LAST_WORD = re.compile(r"(?:\.\w+|[\W_]+[^\W\d_]+)$")
 _STRUCTURED = (".json", ".xml", ".jsonl", ".ndjson", ".manifest")
-_TABLES = (".csv", ".tsv")
 
 
 def _unread_labels(tree: FileTree, batch: ImportedLabels) -> dict[Path, Path]:
@@ -241,7 +241,7 @@ def _images_named_in(
 
     images: names by their last parts, see `comparable`.
     """
-    table = suffix_of(file) in _TABLES
+    table = suffix_of(file) in TABLE_SUFFIXES
     if suffix_of(file) not in _STRUCTURED and not table:
         return []
     try:

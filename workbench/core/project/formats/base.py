@@ -57,7 +57,8 @@ SPLITS = {
     "test": ("test", "testing", "测试", "测试集"),
 }
 SPLIT_FOLDERS = frozenset(("trainval", *chain.from_iterable(SPLITS.values())))
-TEXT_SUFFIXES = (".json", ".xml", ".txt", ".csv", ".tsv")  # of label files
+TABLE_SUFFIXES = (".csv", ".tsv")
+TEXT_SUFFIXES = (".json", ".xml", ".txt", *TABLE_SUFFIXES)  # of label files
 
 
 class UnreadableLabel(Exception):
@@ -415,12 +416,21 @@ def is_good(verdict: str) -> bool:
     return normalized_name(verdict) in GOOD_NAMES
 
 
+# Words beside the number of a folder that names where images come from, and no verdict or class.
+_ORIGINS = frozenset("cam camera lot batch charge part piece panel sample serial line station shift tray".split())
+
+
 def is_in_good_folder(image: str) -> bool:
-    """Return True if the deepest folder with the name of a verdict or class is one of good images: "OK/S0009/1.png"."""
+    """Return True if the deepest folder that may name a verdict or class is one of good images: "OK/S0009/1.png".
+
+    A number names none, nor with one or two letters or with a word of origin, such as "cam 1"; "scratch2" may name one.
+    """
     for folder in reversed(PurePosixPath(image).parts[:-1]):
         if is_good(folder):
             return True
-        if not is_generic_name(folder) and not re.search(r"\d", folder):
+        words = re.findall(r"[^\W\d_]{3,}", folder.casefold())
+        numbered = re.search(r"\d", folder) and _ORIGINS.issuperset(words)
+        if not numbered and not is_generic_name(folder):
             break
     return False
 

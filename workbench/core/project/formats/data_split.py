@@ -8,12 +8,20 @@ from dataclasses import replace
 from pathlib import PurePosixPath, PureWindowsPath
 
 from workbench.core.messages import Message
-from workbench.core.project.formats.base import MASK_FOLDERS, SPLITS, FileTree, ImportedLabels, without_suffix
+from workbench.core.project.formats.base import (
+    MASK_FOLDERS,
+    SPLITS,
+    TABLE_SUFFIXES,
+    FileTree,
+    ImportedLabels,
+    without_suffix,
+)
 from workbench.core.project.formats.text_files import text_lines
 from workbench.inference.io.image_io import IMAGE_SUFFIXES
 
 _LIST_WORDS = frozenset(("list", "lists", "images", "file", "files", "set", "paddle"))
 # Columns that may contain blanks, as "images/part 1.jpg labels/part 1.png".
+_IMAGE_ENDINGS = tuple(IMAGE_SUFFIXES)
 _SUFFIXES = "|".join(suffix[1:] for suffix in (*sorted(IMAGE_SUFFIXES), ".xml", ".json"))
 _COLUMN = re.compile(rf"\S(?:.*?\S)?\.(?:{_SUFFIXES})(?=\s|$)", re.IGNORECASE)
 _LARGEST = 64 << 20  # bytes of a list
@@ -64,16 +72,16 @@ def paired_rows(tree: FileTree) -> Iterator[tuple[str, str, str]]:
     for name, _, columns in listed_rows(tree):
         if len(columns) == 2:
             yield name, columns[0], columns[1]
-    for name in tree.with_suffix(".csv", ".tsv"):
-        rows = [re.split("[,;\t]", line) for line in text_lines(tree, name, limit=_LARGEST) or ()]
-        for row in rows:
-            cells = {i: PureWindowsPath(cell.strip('" ')).as_posix() for i, cell in enumerate(row)}
-            files = [i for i, cell in cells.items() if PurePosixPath(cell).suffix.lower() in IMAGE_SUFFIXES]
+    for name in tree.with_suffix(*TABLE_SUFFIXES):
+        titles: list[str] = []
+        for line in text_lines(tree, name, limit=_LARGEST) or ():
+            cells = [cell.strip('" ') for cell in re.split("[,;\t]", line)]
+            titles = titles or cells
+            files = [i for i, cell in enumerate(cells) if cell.lower().endswith(_IMAGE_ENDINGS)]
             if len(files) == 2:
-                first, second = files
-                title = rows[0][first] if first < len(rows[0]) else ""
-                swapped = not MASK_FOLDERS.isdisjoint(_plain_words(title))
-                yield name, cells[second if swapped else first], cells[first if swapped else second]
+                of_mask = not MASK_FOLDERS.isdisjoint(_plain_words("".join(titles[files[0] :][:1])))
+                image, mask = (PureWindowsPath(cells[i]).as_posix() for i in (files[::-1] if of_mask else files))
+                yield name, image, mask
 
 
 def with_splits(tree: FileTree, batch: ImportedLabels) -> ImportedLabels:

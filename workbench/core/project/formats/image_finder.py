@@ -10,7 +10,14 @@ from posixpath import normpath
 from urllib.parse import unquote, urlsplit
 
 from workbench.core.messages import Message
-from workbench.core.project.formats.base import TEXT_SUFFIXES, FileTree, UnreadableLabel, comparable
+from workbench.core.project.formats.base import (
+    TABLE_SUFFIXES,
+    TEXT_SUFFIXES,
+    FileTree,
+    UnreadableLabel,
+    comparable,
+    suffix_of,
+)
 from workbench.core.project.formats.data_split import split_of
 from workbench.core.project.formats.mask_names import file_name, is_in_mask_folder, words_of
 from workbench.core.project.formats.mask_pairing import FolderWords, masks_beside_images
@@ -118,7 +125,7 @@ class ImageFinder:
             if known is not None:
                 return known
         candidates = self.named(stem) or self.named(path.stem)
-        if not candidates and stem.isdecimal() and label.lower().endswith((".csv", ".tsv")):
+        if not candidates and stem.isdecimal() and suffix_of(label) in TABLE_SUFFIXES:
             candidates = self._by_number.get(int(stem), [])  # a table program leaves out zeros at the start
         if suffix:
             file = comparable(PurePosixPath(name).name)

@@ -15,7 +15,15 @@ from urllib.parse import unquote, urlsplit
 import numpy as np
 
 from workbench.core.messages import Message
-from workbench.core.project.formats.base import FAULTS, FileTree, Refusal, UnreadableLabel, entry_name, suffix_of
+from workbench.core.project.formats.base import (
+    FAULTS,
+    TABLE_SUFFIXES,
+    FileTree,
+    Refusal,
+    UnreadableLabel,
+    entry_name,
+    suffix_of,
+)
 from workbench.core.project.formats.data_split import split_of
 from workbench.core.project.formats.image_finder import ImageFinder
 from workbench.core.project.formats.shape_labels import (
@@ -51,7 +59,7 @@ _flat_files = json_counts(*(f'"{key}"'.encode() for key in _COLUMNS), count=b'"a
 def _counts(tree: FileTree) -> dict[str, int]:
     tables = {
         name: len(table_rows(text))
-        for name, text in texts(tree, ".csv", ".tsv")
+        for name, text in texts(tree, *TABLE_SUFFIXES)
         if all(column in text[:2000] for column in _COLUMNS)
     }
     return _files(tree) | _flat_files(tree) | tables

@@ -15,6 +15,7 @@ from pathlib import PurePosixPath, PureWindowsPath
 
 from workbench.core.messages import Message
 from workbench.core.project.formats.base import (
+    TABLE_SUFFIXES,
     FileTree,
     Refusal,
     UnreadableLabel,
@@ -79,7 +80,7 @@ class LabelTable:
 
 def tables(tree: FileTree) -> Iterator[LabelTable]:
     """Yield the tables of a tree."""
-    for file, text in texts(tree, ".csv", ".tsv", ".txt"):
+    for file, text in texts(tree, *TABLE_SUFFIXES, ".txt"):
         table = parse_table(file, text, tree.image_stems)
         if table is not None:
             yield table
