@@ -13,7 +13,6 @@ from PySide6.QtCore import QObject, QTimer, Signal
 from workbench.core.problems import Problem
 from workbench.core.runs.events import Evaluated, Event, Failed, Finished
 from workbench.core.runs.gpu_facts import SystemSample, encode_sample
-from workbench.core.runs.release import listed_exports
 from workbench.core.runs.run import Run, choose_default, list_runs
 from workbench.core.runs.run_history import (
     HealthFinding,
@@ -151,6 +150,8 @@ class RunList(QObject):
         root, known = project.root, dict(self._known)
 
         def work(_: Task) -> tuple[dict[str, tuple[int, RunLine]], dict[Path, str]]:
+            from workbench.core.runs.release import listed_exports  # not before a project is open
+
             lines = {}
             for run in list_runs(root):
                 size = run.events_path.stat().st_size if run.events_path.exists() else 0

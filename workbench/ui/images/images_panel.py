@@ -248,8 +248,7 @@ class ImagesPanel(QWidget):
     def go_to(self, state: str, step: int, *, quiet: bool = False) -> None:
         """Open the nearest listed image of a state ("unlabeled", "open" or "broken"), wrapping around.
 
-        quiet: say nothing if there is none. Unless quiet, all images are listed again when the list of
-        `paint_defective` has no image left.
+        quiet: say nothing if there is none. Otherwise all images are listed once those of `paint_defective` are done.
         """
         first, self._first = self._first, None
         own = step > 0 and first is not None and not quiet  # nobody has worked on the first image yet
