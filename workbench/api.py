@@ -13,9 +13,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from workbench.core.check import project_check
-from workbench.core.check.project_check import Finding
-from workbench.core.check.project_statistics import ProjectStatistics, project_statistics
+from workbench.core import project_check
 from workbench.core.documents.comparison_report import compare_evaluations
 from workbench.core.evaluation import run_measurement
 from workbench.core.evaluation.evaluation_comparison import EvaluationComparison
@@ -34,6 +32,8 @@ from workbench.core.project.image_row import read_rows
 from workbench.core.project.import_account import ImportReport, ImportRequest
 from workbench.core.project.import_journal import WrittenLabel as Label
 from workbench.core.project.project import Project
+from workbench.core.project_check import Finding
+from workbench.core.project_statistics import ProjectStatistics, project_statistics
 from workbench.core.runs.events import Event
 from workbench.core.runs.export_options import ExportOptions
 from workbench.core.runs.model_lookup import LoadedModel, UnusableArray, as_problems, load_model

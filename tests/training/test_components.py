@@ -18,7 +18,7 @@ from workbench.core.runs.run import Run
 from workbench.core.runs.training_settings import TrainingSettings, request
 from workbench.inference.io.opencv import cv2
 from workbench.inference.model_settings import ClassSettings, ModelSettings
-from workbench.training import checkpoint, precision
+from workbench.training import checkpoint, precision, warm_start
 from workbench.training.device import Device, choose as choose_device
 from workbench.training.encoders import ResNet
 from workbench.training.evaluator import Evaluation, Evaluator, score_statistic
@@ -40,7 +40,6 @@ from workbench.training.threshold_search import (
     max_areas,
 )
 from workbench.training.training_context import Budget, one_cycle
-from workbench.training.weights import warm_start
 
 GPU = Device("gpu:0", "a card", (8, 0))
 

@@ -38,7 +38,7 @@ from workbench.core.runs.run import Run, find_run
 from workbench.core.runs.run_history import count_good_images, run_line
 from workbench.core.runs.training_process import export_run, new_run
 from workbench.core.runs.training_settings import request
-from workbench.core.sample.sample_project import best_threshold_dice, make_sample
+from workbench.core.sample_project import best_threshold_dice, make_sample
 from workbench.core.text_patterns import counted, fill
 from workbench.inference.batch import runner
 from workbench.inference.batch.input_paths import collect_images

@@ -26,7 +26,7 @@ from workbench.core.runs.launch import worker_command, worker_environment
 from workbench.core.runs.pip_commands import installed_build, mismatch
 from workbench.core.runs.run import Run, create_run
 from workbench.core.runs.training_settings import request
-from workbench.core.sample.sample_project import make_sample
+from workbench.core.sample_project import make_sample
 from workbench.training import device as devices, precision
 from workbench.training.device_check import examine
 from workbench.training.device_settings import computes_alike

@@ -25,20 +25,19 @@ from workbench.core.runs.training_settings import DEFAULT_MINUTES, TrainingSetti
 from workbench.inference.cpu_environment import cores
 from workbench.inference.io.file_access import sweep
 from workbench.inference.model_settings import ModelSettings, SettingsError
-from workbench.training import checkpoint, device, losses, networks, precision
+from workbench.training import checkpoint, device, losses, networks, precision, process_group
 from workbench.training.checkpoint import BestCheckpoint
 from workbench.training.device import Device
 from workbench.training.device_settings import adapt_to_device
-from workbench.training.distributed import process_group
-from workbench.training.distributed.process_group import ProcessGroup, RankCommand
+from workbench.training.encoder_weights import load_initial_weights
 from workbench.training.evaluator import Evaluator, FrozenLabels
 from workbench.training.learner import Learner
 from workbench.training.networks import learn_input
 from workbench.training.optimizers import load_weights, make_optimizer
 from workbench.training.patch_loader import ImageCache, PatchLoader, PatchSampler
+from workbench.training.process_group import ProcessGroup, RankCommand
 from workbench.training.reporter import Clock, ControlChannel, Reporter
-from workbench.training.weights.encoder_weights import load_initial_weights
-from workbench.training.weights.warm_start import start_from
+from workbench.training.warm_start import start_from
 
 _START, _END = 1 / 25, 1 / 2000  # relative to the peak rate
 

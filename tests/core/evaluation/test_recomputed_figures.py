@@ -28,7 +28,7 @@ from workbench.core.project.storage import write_json
 from workbench.core.runs.dataset import Dataset, Item
 from workbench.core.runs.run import Run
 from workbench.core.runs.training_settings import TrainingSettings
-from workbench.core.sample.sample_project import make_sample
+from workbench.core.sample_project import make_sample
 from workbench.inference.io.image_io import write_png
 from workbench.inference.model_settings import ClassSettings, ModelSettings, save_settings
 from workbench.inference.predictor import Predictor

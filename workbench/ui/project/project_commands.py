@@ -175,7 +175,7 @@ class SampleCreator(QObject):
             self._show(fill(text, path=root, done=done, total=total))
 
         def work(task: Task) -> Path:
-            from workbench.core.sample.sample_project import make_sample
+            from workbench.core.sample_project import make_sample
 
             make_sample(root, progress=ThinnedProgress(task.report)).close()
             return root
