@@ -31,8 +31,7 @@ from workbench.core.runs.run import Run
 from workbench.training import device, process_group, rank_launcher, reporter, training_context, training_loop
 from workbench.training.learner import Learner
 from workbench.training.networks import UNet
-from workbench.training.optimizers import make_optimizer
-from workbench.training.precision import Precision, PrecisionChoice
+from workbench.training.optimizers import Precision, PrecisionChoice, make_optimizer
 from workbench.training.process_group import CommandMessage, ProcessGroup, RankCommand, distributed
 from workbench.training.reporter import Clock, ControlChannel, Reporter
 

@@ -32,7 +32,7 @@ from workbench.core.documents.report_content import ReportImages, evaluation_rep
 from workbench.core.documents.run_blocks import size_range
 from workbench.core.evaluation import figure_texts, gauge_study, operating_point
 from workbench.core.evaluation.evaluation_comparison import EvaluationComparison
-from workbench.core.evaluation.figure_report import mask_report, verdict_report
+from workbench.core.evaluation.figure_texts import mask_report, verdict_report
 from workbench.core.evaluation.figures import Figure
 from workbench.core.evaluation.gauge_study import FOLDER
 from workbench.core.evaluation.intervals import MIN_PARTS

@@ -12,7 +12,7 @@ from workbench.cli.verb_runner import Console, WrongUse, add_project, progress_b
 from workbench.core import problems
 from workbench.core.evaluation import figure_texts
 from workbench.core.evaluation.expectation import Expectation
-from workbench.core.evaluation.figure_report import stored_figures
+from workbench.core.evaluation.figure_texts import stored_figures
 from workbench.core.project.project import Project, read_project_file
 from workbench.core.runs.events import Evaluated, Event, Finished, Profiled, Progress, Started, Step, Trouble
 from workbench.core.runs.run import Run, find_run, plan_run

@@ -22,7 +22,7 @@ import paddle
 
 from workbench.core.evaluation import intervals
 from workbench.core.evaluation.expectation import change_lighting
-from workbench.core.evaluation.figure_report import mask_report, verdict_report
+from workbench.core.evaluation.figure_texts import mask_report, verdict_report
 from workbench.core.evaluation.figures import METRICS, VerdictCount, mask_figures, metric_sums, verdict_figures
 from workbench.core.evaluation.intervals import Statistic, mean_of_known, sum_by_part
 from workbench.core.evaluation.stored_predictions import (

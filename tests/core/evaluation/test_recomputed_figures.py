@@ -18,9 +18,8 @@ from tests.benchmarks.image_sets import crackforest, magnetic_tile, mask_file
 from tests.core.evaluation.independent_figures import Expected, expect, recalculate
 from tests.inference.conftest import gray_settings, write_onnx
 from workbench.core.evaluation.figures import MASK_METRICS, Figure
-from workbench.core.evaluation.image_ranking import ScoredImage, image_auroc, recall_at
 from workbench.core.evaluation.split_evaluation import FIGURES_ONLY, evaluate_run
-from workbench.core.evaluation.verdict_rules import RuleChoice, evaluate_rule
+from workbench.core.evaluation.verdict_rules import RuleChoice, ScoredImage, evaluate_rule, image_auroc, recall_at
 from workbench.core.images.image_files import read
 from workbench.core.project import annotation
 from workbench.core.project.project import Project

@@ -35,16 +35,20 @@ from workbench.core.project.project_json import (
     read_project_file,
     recover_areas,
 )
-from workbench.core.project.source_trust import need_trust, note_created, project_places, trust, trust_copy
 from workbench.core.project.sources import (
     Source,
     copy_image,
+    need_trust,
+    note_created,
     own_key,
+    project_places,
     relative_path,
     separate_keys,
     shared_sources,
     source_of,
     source_prefixes,
+    trust,
+    trust_copy,
     walk,
 )
 from workbench.core.project.storage import check_links, inside, leads_outside

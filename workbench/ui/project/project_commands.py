@@ -16,7 +16,7 @@ from PySide6.QtWidgets import QFileDialog, QMenu, QWidget
 from workbench.core.images.image_files import IMAGE_SUFFIXES
 from workbench.core.problems import CopyOrMoved, Problem
 from workbench.core.project.project import read_project_file
-from workbench.core.project.source_trust import need_trust, project_places
+from workbench.core.project.sources import need_trust, project_places
 from workbench.core.text_patterns import fill, free_path
 from workbench.session.preferences import Preferences
 from workbench.session.session import Session
