@@ -20,8 +20,8 @@ import numpy as np
 
 from workbench.cli import image_evaluation
 from workbench.cli.image_evaluation import print_images
+from workbench.cli.model_verbs import add_run_arguments, report_in_use
 from workbench.cli.train import expectation_lines, summary
-from workbench.cli.use import add_run_arguments, report_in_use
 from workbench.cli.verb_runner import Console, WrongUse, add_project
 from workbench.core import messages, problems
 from workbench.core.adoption.adopted_run import refresh_dataset

@@ -1,4 +1,7 @@
-"""Label of one image in memory, and its loading and saving, consistent while the user paints."""
+"""Label of one image in memory, and its loading and saving, consistent while the user paints.
+
+The mask is encoded in bands of rows: a save compresses only those that changed since the previous save.
+"""
 
 from __future__ import annotations
 

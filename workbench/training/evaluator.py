@@ -117,7 +117,7 @@ class DygraphEngine:
 class Evaluation:
     """Result of an evaluation.
 
-    metrics: as of core.evaluation.figure_report. score: main metric of a model, 0..1; None without images.
+    metrics: as of core.evaluation.figure_texts. score: main metric of a model, 0..1; None without images.
     settings: as given, or with thresholds, minimum areas and temperature chosen on these images. keys: of the
     evaluated images. counts: numerator and denominator of the main ratio of each image, see
     `core.evaluation.expectation`. seconds: duration. score_sums: by part, of which `score_statistic` makes the score.

@@ -1,6 +1,11 @@
-"""Weights of a network and state of its optimizer, by names of the network's structure; the optimizers.
+"""Weights of a network and state of its optimizer, by names of the network's structure; optimizers and mixed precision.
 
-These are AdamW, and Muon, whose steps have equal length in all directions.
+The optimizers are AdamW, and Muon, whose steps have equal length in all directions.
+
+Mixed precision is automatic on GPUs that are faster with 16-bit numbers. Paddle's mixed precision has no effect on
+CPUs, and its state is global: the type named by the first `auto_cast` is kept, and scaling a loss under another type
+disables the scaler permanently. So a process uses one type, and everything outside a training step (validation,
+previews, export) runs in plain fp32.
 """
 
 from __future__ import annotations

@@ -1,4 +1,10 @@
-"""Figures as texts. Every document, table and line that shows a figure takes its name and its number from here."""
+"""Figures as texts and as a JSON object.
+
+Every document, table and line that shows a figure takes its name and its number from here. The JSON object is in the
+events of a training and in the output of the command `evaluate`. Its keys are added, never renamed. `dice` and `iou` of
+the whole model are means of the classes, `any_defect` counts all classes as one. In `per_class`, `precision` and
+`recall` are those of pixels, and `recall_defects` is that of defects.
+"""
 
 from __future__ import annotations
 

@@ -3,6 +3,11 @@
 A chosen point is written into the run's best/model.json, which the overlay, `workbench predict` and every export read;
 the point chosen by the training is kept in operating_point.json, so that it can be restored, with the images on which
 point and rule were chosen. The origin of an export's point names the splits that were used to choose it.
+
+Metrics at other points are counted once per image and class on a grid of thresholds and minimum areas, with each pixel
+assigned to its strongest class. If all thresholds are at least 0.5, or equal, this equals a prediction. Otherwise it
+differs at pixels where a class above its own lower threshold is second. A point is therefore *chosen* by these counts,
+and its metrics are recomputed.
 """
 
 from __future__ import annotations

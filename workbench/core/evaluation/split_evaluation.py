@@ -1,4 +1,5 @@
-"""Evaluation of a run: predictions, counts at the operating point, figures, curves and data leaks.
+"""Evaluation of a run: predictions, counts at the operating point, figures, curves, data leaks, confusion of
+good and defective images with their verdicts.
 
 `evaluate_run` is the one way from a run and images to figures; the evaluation page calls its parts one after the
 other, so that another operating point needs no prediction.

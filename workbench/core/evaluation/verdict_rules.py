@@ -7,6 +7,8 @@ prediction, Vovk et al. 2005; for images in groups Lee, Barber and Willett 2023)
 A rule is evaluated on images that it was not chosen on: with enough images chosen on one half, measured on the other,
 and reverse (cross-fitting), with fewer ones on all parts but the one that it is measured on. The rule in use is the one
 chosen on all images.
+
+Images are ranked by their anomaly score: ROC curve, area under it, defective images detected at few false alarms.
 """
 
 from __future__ import annotations

@@ -3,6 +3,11 @@
 Keys that two images would have: those of a source begin with "@name/", as may the path of one in `pictures/`. Such
 images of the project's own are not listed. When the project is opened for writing, their folder is renamed: runs and
 labels keep the keys of the source's images, with which these were shown.
+
+A project or data set of somebody else may name any place outside of it: a whole disk, or a computer that learns who
+opens it. Nothing is read from such places, nor are they looked up, before the user has allowed them on this computer.
+The networks of a project that was not created by this user on this computer are not run in the process of the window or
+command.
 """
 
 from __future__ import annotations
