@@ -166,7 +166,7 @@ class Project:
             content = read_regular(root / "project.json")
             file = read_project_file(root)
             if not trusted:
-                need_trust(root, file.id, project_places(root, file))
+                need_trust(root, file.id, project_places(root, file.sources))
             return cls(root, file, content)
         except FileNotFoundError as error:
             missing = problems.NotAProject if root.exists() else problems.ProjectFolderMissing
@@ -264,7 +264,7 @@ class Project:
 
     def _trust(self) -> None:
         """Remember the image folders outside of the project: they are the user's own, or were allowed before."""
-        if places := project_places(self.root, self.file):
+        if places := project_places(self.root, self.file.sources):
             trust(self.file.id, places)
 
     def refresh(self) -> None:

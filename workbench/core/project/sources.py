@@ -26,7 +26,6 @@ import sys
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path, PurePosixPath
-from typing import TYPE_CHECKING
 
 from pydantic import field_validator
 
@@ -39,9 +38,6 @@ from workbench.inference.io.file_access import open_file, replacing
 from workbench.inference.io.image_io import IMAGE_SUFFIXES
 from workbench.inference.io.json_io import JsonError, read_json
 from workbench.inference.text_safety import natural_key
-
-if TYPE_CHECKING:
-    from workbench.core.project.project_json import ProjectFile
 
 Unreadable = Callable[[str, OSError], None]
 
@@ -321,9 +317,9 @@ def outside_places(folder: Path, paths: Iterable[str]) -> dict[str, str]:
     return {path: place for path, place in places.items() if not Path(place).is_relative_to(base) and _may_exist(place)}
 
 
-def project_places(root: Path, file: ProjectFile) -> dict[str, str]:
+def project_places(root: Path, sources: Iterable[Source]) -> dict[str, str]:
     """Return the places outside of a project from which it reads images, see `outside_places`."""
-    paths = [path for source in file.sources if source.name for path in (source.relative, source.path)]
+    paths = [path for source in sources if source.name for path in (source.relative, source.path)]
     with contextlib.suppress(OSError):
         paths.append(os.readlink(root / "pictures"))
     return outside_places(root, paths)
@@ -367,14 +363,8 @@ def note_created(id: str) -> None:
     trust(id, {_CREATED: ""})
 
 
-def created_here(root: Path) -> bool:
-    """Return True if the user has created the project in a folder, or its original, on this computer."""
-    from workbench.core.project.project_json import read_project_file
-
-    try:
-        id = read_project_file(root).id
-    except (Problem, OSError):
-        return False
+def is_own(id: str) -> bool:
+    """Return True if the user has created the project of an id, or its original, on this computer."""
     return any(_CREATED in entries.get(id, {}) for entries in (_allowed, _stored()))
 
 

@@ -298,7 +298,7 @@ class ProjectCommands(QObject):
                 self._messages.problem(problem)
         else:
             ask_trust(
-                lambda: need_trust(root, file.id, project_places(root, file)),
+                lambda: need_trust(root, file.id, project_places(root, file.sources)),
                 lambda: self._leave_guard.leave(lambda: self._session.open_project(root)),
                 self._window,
             )
