@@ -18,7 +18,7 @@ from workbench.core.runs.run import Run
 from workbench.core.runs.training_settings import TrainingSettings, request
 from workbench.inference.io.opencv import cv2
 from workbench.inference.model_settings import ClassSettings, ModelSettings
-from workbench.training import checkpoint, precision
+from workbench.training import checkpoint, optimizers, warm_start
 from workbench.training.device import Device, choose as choose_device
 from workbench.training.encoders import ResNet
 from workbench.training.evaluator import Evaluation, Evaluator, score_statistic
@@ -26,8 +26,7 @@ from workbench.training.finalize import reserve_time
 from workbench.training.learner import Learner, OutOfMemory
 from workbench.training.losses import IGNORED, segmentation_loss, verdict_loss
 from workbench.training.networks import UNet, mirrored, multiple_of
-from workbench.training.optimizers import load_weights, make_optimizer, weights
-from workbench.training.precision import LossScaler, Precision, PrecisionChoice
+from workbench.training.optimizers import LossScaler, Precision, PrecisionChoice, load_weights, make_optimizer, weights
 from workbench.training.previews import safe_name
 from workbench.training.threshold_search import (
     TEMPERATURES,
@@ -40,7 +39,6 @@ from workbench.training.threshold_search import (
     max_areas,
 )
 from workbench.training.training_context import Budget, one_cycle
-from workbench.training.weights import warm_start
 
 GPU = Device("gpu:0", "a card", (8, 0))
 
@@ -322,12 +320,12 @@ def test_unavailable_device_is_a_problem(requested):
 
 
 def test_precision_has_a_reason():
-    processor = precision.choose("fp16", Device("cpu"))
+    processor = optimizers.choose_precision("fp16", Device("cpu"))
     assert processor.name == "fp32" and "fp16" in processor.reason
-    assert precision.choose("auto", GPU).name == "fp16"
-    assert precision.choose("auto", Device("gpu:0", "", (6, 1))).name == "fp32"
+    assert optimizers.choose_precision("auto", GPU).name == "fp16"
+    assert optimizers.choose_precision("auto", Device("gpu:0", "", (6, 1))).name == "fp32"
     with pytest.raises(problems.BadSettings, match="8.0"):
-        precision.choose("bf16", Device("gpu:0", "", (7, 5)))
+        optimizers.choose_precision("bf16", Device("gpu:0", "", (7, 5)))
 
 
 @pytest.fixture

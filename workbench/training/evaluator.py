@@ -22,7 +22,7 @@ import paddle
 
 from workbench.core.evaluation import intervals
 from workbench.core.evaluation.expectation import change_lighting
-from workbench.core.evaluation.figure_report import mask_report, verdict_report
+from workbench.core.evaluation.figure_texts import mask_report, verdict_report
 from workbench.core.evaluation.figures import METRICS, VerdictCount, mask_figures, metric_sums, verdict_figures
 from workbench.core.evaluation.intervals import Statistic, mean_of_known, sum_by_part
 from workbench.core.evaluation.stored_predictions import (
@@ -127,7 +127,7 @@ class DygraphEngine:
 class Evaluation:
     """Result of an evaluation.
 
-    metrics: as of core.evaluation.figure_report. score: main metric of a model, 0..1; None without images.
+    metrics: as of core.evaluation.figure_texts. score: main metric of a model, 0..1; None without images.
     settings: as given, or with thresholds, minimum areas and temperature chosen on these images. keys: of the
     evaluated images. counts: numerator and denominator of the main ratio of each image, see
     `core.evaluation.expectation`. seconds: duration. score_sums: by part, of which `score_statistic` makes the score.

@@ -18,11 +18,10 @@ from workbench.core.runs.network_stats import is_smaller, prune_settings, shrink
 from workbench.core.runs.run import create_run, list_runs
 from workbench.core.runs.training_settings import request
 from workbench.inference.predictor import Predictor
-from workbench.training import finalize
+from workbench.training import finalize, warm_start
 from workbench.training.networks import UNet
 from workbench.training.optimizers import load_weights, weights
-from workbench.training.weights import warm_start
-from workbench.training.weights.warm_start import prune
+from workbench.training.warm_start import prune
 
 BEFORE, AFTER = [12, 16, 24], [7, 12, 18]
 
