@@ -43,10 +43,12 @@ from workbench.core.project.storage import inside
 from workbench.core.runs.dataset import Dataset, Item
 from workbench.core.runs.held_out import divide_parts
 from workbench.core.runs.run import Run
+from workbench.inference.engines.feature_engine import Outputs
 from workbench.inference.io.file_access import read_regular
 from workbench.inference.model_settings import ModelSettings
 from workbench.inference.predictor import Engine, PredictionCancelled, Predictor
 from workbench.training.device import is_out_of_memory
+from workbench.training.networks import ProbabilityHead
 from workbench.training.threshold_search import choose_segmentation, choose_temperature, labeled_areas, max_areas
 
 
@@ -99,18 +101,26 @@ class DygraphEngine:
         self._net = net
 
     def __call__(self, batch: np.ndarray) -> np.ndarray:
+        return self._compute(batch, lambda x: [paddle.nn.functional.softmax(self._net(x), axis=1)])[0]
+
+    def with_features(self, batch: np.ndarray, cancelled: Callable[[], bool] | None = None) -> Outputs:
+        """Return the output and the features, see `FeatureEngine`."""
+        output, features = self._compute(batch, ProbabilityHead(self._net))
+        return output, features
+
+    def _compute(self, batch: np.ndarray, network: Callable[[paddle.Tensor], Sequence[paddle.Tensor]]) -> list[Any]:
         self._net.eval()
         try:
             # No decorator: re-entered recursively, it leaves gradients disabled for the whole process.
             with paddle.no_grad():
-                return paddle.nn.functional.softmax(self._net(paddle.to_tensor(batch)), axis=1).numpy()
+                return [output.numpy() for output in network(paddle.to_tensor(batch))]
         except Exception as error:
             if not is_out_of_memory(error):
                 raise
         if len(batch) == 1:  # outside of the block: the traceback would keep all tensors
             raise MemoryError("The memory is too small for one tile.")
-        half = len(batch) // 2
-        return np.concatenate([self(batch[:half]), self(batch[half:])])
+        halves = np.split(batch, [len(batch) // 2])
+        return [np.concatenate(outputs) for outputs in zip(*(self._compute(half, network) for half in halves))]
 
 
 @dataclass(frozen=True)
