@@ -12552,6 +12552,10 @@
         <translation>区域或判定不同</translation>
     </message>
     <message>
+        <source>an unlike score differs by {n}, more than {m}</source>
+        <translation>差异分数相差 {n}，超过 {m}</translation>
+    </message>
+    <message>
         <source>the model returns invalid values (NaN or infinity)</source>
         <translation>模型返回无效值（NaN 或无穷大）</translation>
     </message>

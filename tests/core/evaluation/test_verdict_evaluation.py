@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from workbench.core.evaluation.figure_report import verdict_report
+from workbench.core.evaluation.figure_texts import verdict_report
 from workbench.core.evaluation.verdict_evaluation import MOST, PredictedVerdict, VerdictEvaluation
 
 NAMES = ("OK", "scratch", "划痕")

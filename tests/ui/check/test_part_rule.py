@@ -10,9 +10,9 @@ from PySide6.QtWidgets import QPushButton
 
 from tests.session.mask_run import make_mask_project
 from tests.ui.evaluation.evaluation_windows import open_project
-from workbench.core.check.project_statistics import NAME_PATTERNS, preview_parts
 from workbench.core.project import annotation
 from workbench.core.project.project import Grouping, Project
+from workbench.core.project_statistics import NAME_PATTERNS, preview_parts
 from workbench.inference.io.image_io import write_png
 from workbench.ui.check.statistics_dialog import PartRuleDialog
 

@@ -30,7 +30,9 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from workbench.core.check.project_statistics import (
+from workbench.core.problems import Problem
+from workbench.core.project.project import Grouping
+from workbench.core.project_statistics import (
     NAME_PATTERNS,
     ClassStatistics,
     PartPreview,
@@ -42,8 +44,6 @@ from workbench.core.check.project_statistics import (
     region_csv,
     summary,
 )
-from workbench.core.problems import Problem
-from workbench.core.project.project import Grouping
 from workbench.core.text_patterns import as_text, fill
 from workbench.session.project_jobs import ReportJob
 from workbench.session.session import Session
