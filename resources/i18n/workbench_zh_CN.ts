@@ -7257,6 +7257,10 @@
         <translation>正在训练（只读项目）</translation>
     </message>
     <message>
+        <source>Train again</source>
+        <translation>重新训练</translation>
+    </message>
+    <message>
         <source>Train with {n} new {n:label|labels}</source>
         <translation>用 {n} 个新标注训练</translation>
     </message>
@@ -9341,6 +9345,14 @@
     <message>
         <source>The errors of this model are not measured: no validation image shows a defect.</source>
         <translation>此模型的错误未经测量：没有任何验证图片含有缺陷。</translation>
+    </message>
+    <message>
+        <source>{count} of {n} good validation {n:image|images} {count:has|have} a false alarm at a threshold chosen on other parts.</source>
+        <translation>以在其他零件上选定的阈值测量，{n} 张良品验证图片中有 {count} 张出现误报。</translation>
+    </message>
+    <message>
+        <source>{count} of {n} {n:defect|defects} in the validation images {count:is|are} missed at a threshold chosen on other parts.</source>
+        <translation>以在其他零件上选定的阈值测量，验证图片的 {n} 处缺陷中漏检 {count} 处。</translation>
     </message>
     <message>
         <source>Export {name}</source>
