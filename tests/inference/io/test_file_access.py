@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from workbench.core.problems import CannotWrite, LabelHeld, MaskHeld, NameRefused
+from workbench.core.problems import CannotWrite, LabelHeld, MaskHeld, NameRefused, NoteHeld, ProjectHeld
 from workbench.core.project import file_transaction, storage
 from workbench.core.project.annotation import Note, load_note, read_mask
 from workbench.core.project.class_merge import ClassMerge
@@ -239,6 +239,21 @@ def test_held_mask_stops_only_its_own_import_and_undo_is_finished_later(labeled_
     assert file_transaction.undo_last(project, lambda done, total: None) is not None
     assert [project.mask_path(key).read_bytes() for key in keys] == before
     assert file_transaction.undo_last(project, lambda done, total: None) is None
+
+
+def test_held_file_of_a_project_is_not_called_broken(labeled_project, hold):
+    project, key = labeled_project, labeled_project.images()[0]
+    journal = ImportJournal(project)
+    journal.add(key, note=Note(status="done"))
+    journal.close()
+    journal.execute()
+    listed, note, held = journal.folder / "images.jsonl", project.note_path(key), "program that has it open, then try"
+    with hold(listed), pytest.raises(ProjectHeld, match=held):
+        file_transaction.undo_last(project, lambda done, total: None)
+    with hold(project.root / "project.json"), pytest.raises(ProjectHeld, match=held):
+        Project.open(project.root, write=False)
+    with hold(note), pytest.raises(NoteHeld, match=held):
+        load_note(project, key)
 
 
 @pytest.mark.parametrize(
