@@ -149,7 +149,7 @@ def persist(action: Callable[[], Any], tries: int = 15) -> Any:
             return action()
         except (Problem, Refused) as refused:
             assert "another program has it open" in str(refused)
-            print("refused:", refused, file=sys.__stdout__)  # not into the output of the next verb
+            print("refused:", refused, file=sys.__stdout__)
             time.sleep(2)
     raise TimeoutError
 
@@ -160,6 +160,7 @@ class Refused(Exception):
 
 def verb(capsys, *arguments) -> Callable[[], dict]:
     def run() -> dict:
+        capsys.readouterr()
         status, out, err = inside(capsys, *arguments, "--json")
         if status:
             raise Refused(out + err)
