@@ -175,6 +175,21 @@ def test_not_finite_failed_and_insufficient_memory_are_different_errors():
         failing(MemoryError()).predict(image)
 
 
+def test_validation_with_little_memory_uses_smaller_tiles_and_the_run_is_finished(gpu_training, monkeypatch):
+    gpu_training.fits, gpu_training.scale = 4, 1.0
+    call = DygraphEngine.__call__
+
+    def limited(self, batch):
+        if batch.shape[-1] > 64:
+            raise MemoryError("Out of memory error on GPU 0.")
+        return call(self, batch)
+
+    monkeypatch.setattr(DygraphEngine, "__call__", limited)
+    events = gpu_training.train()
+    reduced = [event.done for event in events if isinstance(event, Trouble) and "tiles of" in event.done]
+    assert reduced and isinstance(events[-1], Finished) and events[-1].result["usable"]
+
+
 @pytest.mark.parametrize(
     ("error", "words"),
     [
