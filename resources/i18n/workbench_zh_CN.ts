@@ -4505,6 +4505,10 @@
         <translation>{n} 张图片</translation>
     </message>
     <message>
+        <source>{name} marked as good</source>
+        <translation>{name} 已标为良品</translation>
+    </message>
+    <message>
         <source>{name} marked as done</source>
         <translation>{name} 已标为已完成</translation>
     </message>
@@ -7223,6 +7227,10 @@
     <message>
         <source>Set the verdict of {n} more images</source>
         <translation>再为 {n} 张图片设置判定</translation>
+    </message>
+    <message>
+        <source>{defective} defective, {good} good</source>
+        <translation>{defective} 张缺陷，{good} 张良品</translation>
     </message>
     <message>
         <source>Set another verdict for 2 images</source>
@@ -12546,6 +12554,10 @@
     <message>
         <source>the regions or verdicts differ</source>
         <translation>区域或判定不同</translation>
+    </message>
+    <message>
+        <source>an unlike score differs by {n}, more than {m}</source>
+        <translation>差异分数相差 {n}，超过 {m}</translation>
     </message>
     <message>
         <source>the model returns invalid values (NaN or infinity)</source>

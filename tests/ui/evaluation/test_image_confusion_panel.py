@@ -80,8 +80,8 @@ def test_masks_and_curves_are_details(page, verdicts, qtbot):
 
 def test_missing_good_images_are_named(page, verdicts, qtbot):
     qtbot.waitUntil(lambda: page.images.confusion is not None)
-    from workbench.core.evaluation.image_confusion import ImageConfusion
-    from workbench.core.evaluation.image_ranking import GroupedProportion
+    from workbench.core.evaluation.split_evaluation import ImageConfusion
+    from workbench.core.evaluation.verdict_rules import GroupedProportion
 
     nothing, shown = GroupedProportion.of([], []), page.images.confusion
     page.images.show_confusion(ImageConfusion(shown.cells, shown.missed, nothing), ruled=False)

@@ -234,7 +234,7 @@ class SegmentationEvaluation(QWidget):
 
     def _show_images(self) -> None:
         """Show the confusion once the verdicts of the shown result are known."""
-        from workbench.core.evaluation.image_confusion import image_confusion
+        from workbench.core.evaluation.split_evaluation import image_confusion
 
         result, verdicts = self._evaluation.result, self._evaluation.verdicts
         if result is None or verdicts.result is None:
