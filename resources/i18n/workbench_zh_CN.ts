@@ -10098,6 +10098,10 @@
         <translation>请将其添加到项目中，或把图片作为预标注取入。</translation>
     </message>
     <message>
+        <source>Close it in the program that has it open, then try again.</source>
+        <translation>请在占用它的程序中将其关闭，然后重试。</translation>
+    </message>
+    <message>
         <source>{path} could not be written: {why}.</source>
         <translation>无法写入 {path}：{why}。</translation>
     </message>
