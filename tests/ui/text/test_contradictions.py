@@ -86,7 +86,7 @@ def test_no_two_sentences_of_a_screen_contradict_each_other(tmp_path):
     assert {"improving", "level", "worse", "poor", "no_validation", "only_background"} <= seen
 
 
-def test_numbers_at_other_thresholds_than_those_of_the_evaluation_say_so():
+def test_cross_fitted_remarks_name_their_thresholds():
     facts = RunFacts(labeled=20, measured=True, defects=9, missed=9, good=4, good_alarms=1, cross_fitted=True)
     found = {remark.id: remark_text(remark) for remark in remarks(facts, no_good_images=False)}
     assert found == {
