@@ -126,6 +126,16 @@ class Notifications(QObject):
         """Show why painting, or a key for the image, was refused."""
         if reason == "not shown":
             self.image_not_shown(self._session.opening or "")
+        elif reason == "not painted":
+            text = self.tr("No defect is painted on {name}, so it is not marked as done.")
+            self._messages.show_message(
+                "info",
+                text.format(name=PurePosixPath(self._session.key or "").name),
+                self.tr("If it shows none, mark it as good."),
+                button=self.tr("Mark as good"),
+                callback=lambda: self._session.verdict_steps.set_status("done"),
+                topic="refused",
+            )
         elif reason == "no class":
             text = self.tr("This project has no classes.")
             self._messages.show_message(
