@@ -23,6 +23,7 @@ from PySide6.QtWidgets import (
 from workbench.session.preferences import Preferences
 from workbench.ui.canvas.tools.image_context import RANGES, SWITCHES
 from workbench.ui.shell.application import Application
+from workbench.ui.shell.tool_strip import ToolGroupButton
 
 PROJECTS = "recent_projects", "project_ids", "last_pictures"  # preferences that every opened project changes
 OPENED = "Label", "Verdict"  # buttons that every opened project presses
@@ -97,6 +98,10 @@ class SharedWindow:
             dialog.close()
         canvas, options = window.canvas, window.canvas.options
         canvas.choose_tool("brush")
+        for group in window.findChildren(ToolGroupButton):
+            tools = group.menu().actions()
+            group.setDefaultAction(next((tool for tool in tools if tool.isChecked()), tools[0]))
+            group.setAccessibleName(group.defaultAction().toolTip())
         if not session.close_project():
             return False
         for name in ("click_encoder", "click_decoder"):
