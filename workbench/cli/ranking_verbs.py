@@ -25,7 +25,6 @@ from workbench.core.label_next.label_issues import LabelIssue, issue_to_json
 from workbench.core.label_next.label_ranking import issue_reason
 from workbench.core.label_next.spot_detection import COUNT, SpotSearch
 from workbench.core.messages import Message
-from workbench.core.problems import Problem
 from workbench.core.project import image_row
 from workbench.core.project.image_row import ImageRow
 from workbench.core.project.project import DONT_CARE, Project, read_project_file
@@ -161,7 +160,7 @@ def run_spots(options: argparse.Namespace, console: Console) -> dict[str, Any]:
         for number, key in enumerate(requested, 1):
             try:
                 spots = search.spots(key, labeled=labeled, count=options.count)
-            except Problem as problem:
+            except problems.Problem as problem:
                 skipped.append({"path": key, "why": str(problem)})
                 console.note(f"{key} skipped: {problem}")
             else:
