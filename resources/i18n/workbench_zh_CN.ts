@@ -13352,6 +13352,14 @@
         <translation>掩膜与图片的起始编号不同，按编号顺序相互对应。</translation>
     </message>
     <message>
+        <source>Masks belong to the images with all words of their names, as “a_mask_2” to “a_2”.</source>
+        <translation>掩膜属于包含其名称全部词语的图像，例如“a_mask_2”属于“a_2”。</translation>
+    </message>
+    <message>
+        <source>Masks belong to the images with a part of their names, as “a_mask_2” to “a”.</source>
+        <translation>掩膜属于名称为其一部分的图像，例如“a_mask_2”属于“a”。</translation>
+    </message>
+    <message>
         <source>The masks in “{masks}” belong to the images in “{images}”.</source>
         <translation>“{masks}”中的掩膜属于“{images}”中的图片。</translation>
     </message>
@@ -13558,6 +13566,10 @@
     <message>
         <source>The metrics of verdicts with fewer than {n} images or {m} parts are not reliable: {names}.</source>
         <translation>图片少于 {n} 张或零件少于 {m} 个的判定，其指标不可靠：{names}。</translation>
+    </message>
+    <message>
+        <source>folders of two levels may be verdicts ({first}; {second}): the format folders uses the first; to use the second, import one of the first</source>
+        <translation>两级文件夹都可能是判定（{first}；{second}）：格式 folders 使用第一级；要使用第二级，请导入第一级中的一个文件夹</translation>
     </message>
     <message>
         <source>{n} {n:image has|images have} no objects in the label files. {n:It counts as an image|They count as images} without defects.</source>
