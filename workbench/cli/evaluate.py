@@ -20,8 +20,8 @@ import numpy as np
 
 from workbench.cli import image_evaluation
 from workbench.cli.image_evaluation import print_images
+from workbench.cli.model_verbs import add_run_arguments, report_in_use
 from workbench.cli.train import expectation_lines, summary
-from workbench.cli.use import add_run_arguments, report_in_use
 from workbench.cli.verb_runner import Console, WrongUse, add_project
 from workbench.core import messages, problems
 from workbench.core.adoption.adopted_run import refresh_dataset
@@ -32,7 +32,7 @@ from workbench.core.documents.report_content import ReportImages, evaluation_rep
 from workbench.core.documents.run_blocks import size_range
 from workbench.core.evaluation import figure_texts, gauge_study, operating_point
 from workbench.core.evaluation.evaluation_comparison import EvaluationComparison
-from workbench.core.evaluation.figure_report import mask_report, verdict_report
+from workbench.core.evaluation.figure_texts import mask_report, verdict_report
 from workbench.core.evaluation.figures import Figure
 from workbench.core.evaluation.gauge_study import FOLDER
 from workbench.core.evaluation.intervals import MIN_PARTS

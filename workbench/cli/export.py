@@ -1,6 +1,7 @@
 """Verb `export`: folder of a run that works without the workbench, kept only if its results agree with the run.
 
-The verb `demo` generates a project, trains, evaluates, exports and runs the self-test of each export.
+The verb `demo` generates a project, trains, evaluates, exports and runs the self-test of each export. `release`
+verifies an export and those before it, or repeats its training and compares.
 """
 
 from __future__ import annotations
@@ -9,17 +10,21 @@ import argparse
 import contextlib
 import os
 import sys
+import tempfile
 import time
 from pathlib import Path
 from typing import Any
 
-from workbench.cli.evaluate import evaluate
+from workbench.cli.evaluate import compare_runs, evaluate
+from workbench.cli.model_verbs import add_run_arguments, report_in_use
 from workbench.cli.train import follow, summary
-from workbench.cli.use import add_run_arguments, report_in_use
 from workbench.cli.verb_runner import Console, WrongUse, add_project, percent, progress_bar
 from workbench.core import problems
 from workbench.core.evaluation.figure_texts import full_name
+from workbench.core.evaluation.repeated_training import cautions, changed_data, copy_for_training
 from workbench.core.images.image_files import read
+from workbench.core.json_files import load_object
+from workbench.core.problems import ReleaseBroken
 from workbench.core.project import annotation
 from workbench.core.project.project import Project, read_project_file
 from workbench.core.runs.child_process import run_captured
@@ -34,11 +39,12 @@ from workbench.core.runs.export_options import (
 )
 from workbench.core.runs.launch import is_frozen, paddle_installed
 from workbench.core.runs.pip_commands import paddle_command_here
+from workbench.core.runs.release import RELEASE_FILE, verify
 from workbench.core.runs.run import Run, find_run
 from workbench.core.runs.run_history import count_good_images, run_line
 from workbench.core.runs.training_process import export_run, new_run
 from workbench.core.runs.training_settings import request
-from workbench.core.sample.sample_project import best_threshold_dice, make_sample
+from workbench.core.sample_project import best_threshold_dice, make_sample
 from workbench.core.text_patterns import counted, fill
 from workbench.inference.batch import runner
 from workbench.inference.batch.input_paths import collect_images
@@ -341,3 +347,65 @@ def _print_result(result: dict[str, Any], root: Path, console: Console) -> None:
     console.line(f"Exports:       {root / 'exports'}")
     console.line(f"Open a window: workbench {root}")
     console.line(f"Duration: {result['seconds'] / 60:.1f} minutes.")
+
+
+def add_release_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "action",
+        choices=("verify", "reproduce"),
+        help="verify: compare every file with its checksum; reproduce: verify, train again in a copy of the project "
+        "and compare both models",
+    )
+    parser.add_argument("export", type=Path, metavar="EXPORT", help="folder written by 'workbench export'")
+    parser.add_argument(
+        "--project", type=Path, metavar="PROJECT", help="with reproduce: project of the run (that of the export)"
+    )
+    parser.add_argument(
+        "--out", type=Path, metavar="DIR", help="with reproduce: new folder that keeps the copy with the new run"
+    )
+
+
+def run_release(options: argparse.Namespace, console: Console) -> dict[str, Any]:
+    """Verify an export and those before it. Raises ReleaseBroken, ReleaseChanged, NotReproducible."""
+    folder = options.export.absolute()
+    changed, chain = verify(folder)
+    if changed:
+        raise problems.ReleaseChanged(path=str(options.export), why=" ".join(changed[:5]))
+    console.line(f"{options.export} is as it was released.")
+    result: dict[str, Any] = {"path": folder, "predecessors": chain}
+    if options.action == "reproduce":
+        if options.out is not None and options.out.exists():
+            raise WrongUse("--out needs a new folder")
+        return result | _reproduce(folder, options, console)
+    for before in chain:
+        console.line(f"  before it: {before['export']} (run {before['run']}), {before['state']}")
+    return result
+
+
+def _reproduce(folder: Path, options: argparse.Namespace, console: Console) -> dict[str, Any]:
+    record = load_object(folder / RELEASE_FILE, ReleaseBroken)
+    root = folder.parents[1] if options.project is None else options.project.absolute()
+    former = Run(root / "runs" / Path(str(record.get("run"))).name)
+    with Project.open(root, write=False) as project:
+        data = changed_data(record, former, project)
+        if data:
+            for text in data:
+                console.note(f"{text}.")
+            raise problems.NotReproducible(path=str(options.export), why=data[0], n=len(data))
+        other = cautions(record, former)
+        for text in other:
+            console.note(text)
+        with tempfile.TemporaryDirectory(prefix="workbench-release-") as temporary:
+            former, again = copy_for_training(project, former, (options.out or Path(temporary) / "copy").absolute())
+            console.line(f"Training again in {again.project_root}.")
+            trained = follow(again, console)
+            evaluation, _ = evaluate(former, console)
+            compared = compare_runs(evaluation, again, console)
+    outcomes = [figure["outcome"] for figure in compared["figures"]]
+    differing = sum(each in ("better", "worse") for each in outcomes)
+    console.line(
+        f"{differing} of {len(outcomes)} figures differ by more than chance."
+        if differing
+        else "No figure differs by more than chance."
+    )
+    return {"run": record.get("run"), "steps": trained["steps"], "changes": other, "comparison": compared}

@@ -8,10 +8,19 @@ from typing import Any
 
 from workbench.cli.verb_runner import Console, WrongUse, percent
 from workbench.core.evaluation import operating_point
-from workbench.core.evaluation.image_ranking import FALSE_SHARES, ScoredImage, auroc_interval, image_auroc, recall_at
 from workbench.core.evaluation.intervals import Interval, limits
 from workbench.core.evaluation.operating_point import ChosenRule, OperatingPoint
-from workbench.core.evaluation.verdict_rules import RuleChoice, choose_rule, evaluate_rule, rule_note
+from workbench.core.evaluation.verdict_rules import (
+    FALSE_SHARES,
+    RuleChoice,
+    ScoredImage,
+    auroc_interval,
+    choose_rule,
+    evaluate_rule,
+    image_auroc,
+    recall_at,
+    rule_note,
+)
 from workbench.core.messages import stored_text, with_messages
 from workbench.core.runs.run import Run
 from workbench.core.text_patterns import counted

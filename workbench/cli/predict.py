@@ -14,9 +14,9 @@ from pathlib import Path
 from typing import Any
 
 from workbench.cli import kept_images
+from workbench.cli.model_verbs import report_in_use
 from workbench.cli.sinks import result_outputs
 from workbench.cli.sinks.result_outputs import SinkPlan, WatchOutputs
-from workbench.cli.use import report_in_use
 from workbench.cli.verb_runner import STOPPING, Console, StoppedEarly, WrongUse, identify, plain, progress_bar
 from workbench.core import problems
 from workbench.core.problems import NotAProject, NothingToPredict

@@ -14,7 +14,7 @@ from dataclasses import asdict
 from typing import Any
 
 from workbench.cli.evaluate import evaluate
-from workbench.cli.use import add_run_arguments
+from workbench.cli.model_verbs import add_run_arguments
 from workbench.cli.verb_runner import Console, WrongUse, add_project, positive_number
 from workbench.core import problems
 from workbench.core.evaluation import part_plan

@@ -169,7 +169,7 @@ def limits_of(options: argparse.Namespace, note: Callable[[str], None], *, threa
 
 def _hosts(options: argparse.Namespace, local: bool) -> frozenset[str] | None:
     """Return the names accepted in the Host header. None accepts any, for an address reachable from other machines."""
-    from workbench.cli.serving.request_guard import host_name
+    from workbench.cli.serving.http_app import host_name
 
     if not local and not options.allow_host:
         return None

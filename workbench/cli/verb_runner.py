@@ -18,8 +18,7 @@ from tqdm import tqdm
 
 from workbench.core.problems import NotAProject, NotEnoughMemory, Problem, UntrustedPlaces
 from workbench.core.project.project import Project
-from workbench.core.project.source_trust import trust_named
-from workbench.core.project.sources import shared_sources
+from workbench.core.project.sources import shared_sources, trust_named
 from workbench.inference.engines import EngineError
 from workbench.inference.io.file_access import path_problem
 from workbench.inference.io.image_io import ReadError

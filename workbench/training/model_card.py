@@ -41,8 +41,7 @@ from workbench.core.documents.run_blocks import (
     settings_blocks,
 )
 from workbench.core.evaluation import figure_texts
-from workbench.core.evaluation.figure_report import mask_report, verdict_report
-from workbench.core.evaluation.figure_texts import NOTHING
+from workbench.core.evaluation.figure_texts import NOTHING, mask_report, verdict_report
 from workbench.core.evaluation.figures import Scope
 from workbench.core.evaluation.operating_point import TRAINED, OperatingPointOrigin
 from workbench.core.evaluation.split_evaluation import FIGURES_ONLY, MaskEvaluation, SplitEvaluation, evaluate_run

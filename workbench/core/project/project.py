@@ -35,16 +35,20 @@ from workbench.core.project.project_json import (
     read_project_file,
     recover_areas,
 )
-from workbench.core.project.source_trust import need_trust, note_created, project_places, trust, trust_copy
 from workbench.core.project.sources import (
     Source,
     copy_image,
+    need_trust,
+    note_created,
     own_key,
+    project_places,
     relative_path,
     separate_keys,
     shared_sources,
     source_of,
     source_prefixes,
+    trust,
+    trust_copy,
     walk,
 )
 from workbench.core.project.storage import check_links, inside, leads_outside
@@ -162,13 +166,13 @@ class Project:
             content = read_regular(root / "project.json")
             file = read_project_file(root)
             if not trusted:
-                need_trust(root, file.id, project_places(root, file))
+                need_trust(root, file.id, project_places(root, file.sources))
             return cls(root, file, content)
         except FileNotFoundError as error:
             missing = problems.NotAProject if root.exists() else problems.ProjectFolderMissing
             raise missing(path=str(root)) from error
         except OSError as error:
-            raise problems.ProjectBroken(path=str(root / "project.json"), why=Message.of(error)) from error
+            raise problems.unreadable(problems.ProjectBroken, root / "project.json", error) from error
 
     def close(self) -> None:
         if self._lock is not None:
@@ -260,7 +264,7 @@ class Project:
 
     def _trust(self) -> None:
         """Remember the image folders outside of the project: they are the user's own, or were allowed before."""
-        if places := project_places(self.root, self.file):
+        if places := project_places(self.root, self.file.sources):
             trust(self.file.id, places)
 
     def refresh(self) -> None:

@@ -28,7 +28,7 @@ from workbench.core.problems import (
     RunBroken,
 )
 from workbench.core.project.label_transaction import FOLDER, SUFFIX
-from workbench.core.project.sources import Source
+from workbench.core.project.sources import Source, is_own
 from workbench.core.project.storage import backup_conflict, file_stamp, write_bytes, write_json
 from workbench.core.stored_model import StoredModel
 from workbench.inference.inspection_area import InspectionArea
@@ -186,6 +186,14 @@ def read_project_file(root: Path) -> ProjectFile:
     if len(set(ids)) != len(ids):
         raise problems.ProjectBroken(path=str(path), why=Message("class.shared_id"))
     return file
+
+
+def created_here(root: Path) -> bool:
+    """Return True if the user has created the project in a folder, or its original, on this computer."""
+    try:
+        return is_own(read_project_file(root).id)
+    except (problems.Problem, OSError):
+        return False
 
 
 Fields = dict[str, Any]
