@@ -75,16 +75,6 @@ def test_neighbors_are_prefetched(opened, qtbot):
     assert shown == [opened.keys[1]]  # at once
 
 
-def test_label_written_by_another_program_is_reloaded(opened, qtbot):
-    first, second = opened.keys[:2]
-    show(opened, qtbot, second)
-    mask = np.zeros((80, 96), np.uint8)
-    mask[5:9, 5:9] = 2
-    annotation.save_mask(opened.project, first, mask)
-    show(opened, qtbot, first)
-    assert np.array_equal(opened.mask, mask)
-
-
 def test_broken_image_affects_only_itself(opened, qtbot):
     key = opened.keys[2]
     path = opened.project.image_path(key)

@@ -307,10 +307,9 @@ def holding_part(folder: Path) -> Iterator[None]:
     try:
         yield
     finally:
-        file_access.discard_tree(folder)
+        file_access.discard_temporary(folder)
         lock.release()
-        with contextlib.suppress(OSError):
-            file_access.remove_file(_lock_of(folder), missing_ok=True)
+        file_access.discard_temporary(_lock_of(folder))
 
 
 def _remove_unfinished(folder: Path) -> None:
