@@ -13,7 +13,6 @@ from typing import Any
 
 from PySide6.QtCore import QObject, QTimer, Signal
 
-from workbench.core.images.image_files import IMAGE_SUFFIXES
 from workbench.core.problems import BadGrouping, FolderMissing, ImplausibleImages, Problem
 from workbench.core.project.grouping import check_pattern
 from workbench.core.project.image_row import ImageIndex, ImageRow, with_index
@@ -21,6 +20,7 @@ from workbench.core.project.plausibility import image_concerns
 from workbench.core.project.project import Project
 from workbench.core.project.project_json import is_project
 from workbench.core.project.sources import walk
+from workbench.inference.io.image_io import IMAGE_SUFFIXES
 from workbench.inference.text_safety import natural_key
 from workbench.session.tasks import TaskRunner, ignore_failure
 

@@ -18,7 +18,7 @@ from workbench.core import problems
 from workbench.core.messages import Message
 from workbench.core.project import label_transaction
 from workbench.core.project.project_folder import FolderKind, ProjectFolder, ProjectIdentity, ProjectLock
-from workbench.core.project.project_json import (
+from workbench.core.project.project_json import (  # noqa: F401 - other modules import them from here
     AREAS_RECORD,
     BACKGROUND,
     DONT_CARE,
@@ -53,21 +53,6 @@ from workbench.core.project.sources import (
 from workbench.core.project.storage import check_links, inside, leads_outside
 from workbench.inference.io import file_access
 from workbench.inference.io.file_access import check_path, keep_root, read_regular
-
-__all__ = [
-    "BACKGROUND",
-    "DONT_CARE",
-    "MAX_CLASS_ID",
-    "MAX_CLASS_NAME",
-    "NOT_LABELED",
-    "PALETTE",
-    "ClassInfo",
-    "Grouping",
-    "Project",
-    "ProjectFile",
-    "matching_class",
-    "read_project_file",
-]
 
 
 class Project:
