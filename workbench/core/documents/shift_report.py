@@ -8,14 +8,7 @@ from itertools import chain
 from workbench import __version__
 from workbench.core.documents import document
 from workbench.core.evaluation.confidence import MIN_OBSERVATIONS
-from workbench.core.evaluation.line_results import (
-    Change,
-    LineResults,
-    Period,
-    rate_name,
-    sentence,
-    time_text,
-)
+from workbench.core.evaluation.line_results import Change, LineResults, Period, rate_name, sentence, time_text
 from workbench.core.messages import Message
 
 MOST = 48  # listed hours
