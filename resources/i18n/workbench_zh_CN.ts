@@ -4505,6 +4505,10 @@
         <translation>{n} 张图片</translation>
     </message>
     <message>
+        <source>{name} marked as good</source>
+        <translation>{name} 已标为良品</translation>
+    </message>
+    <message>
         <source>{name} marked as done</source>
         <translation>{name} 已标为已完成</translation>
     </message>
@@ -7223,6 +7227,10 @@
     <message>
         <source>Set the verdict of {n} more images</source>
         <translation>再为 {n} 张图片设置判定</translation>
+    </message>
+    <message>
+        <source>{defective} defective, {good} good</source>
+        <translation>{defective} 张缺陷，{good} 张良品</translation>
     </message>
     <message>
         <source>Set another verdict for 2 images</source>
@@ -10076,6 +10084,10 @@
     <message>
         <source>Add it to the project, or take the image as suggestions.</source>
         <translation>请将其添加到项目中，或把图片作为预标注取入。</translation>
+    </message>
+    <message>
+        <source>Close it in the program that has it open, then try again.</source>
+        <translation>请在占用它的程序中将其关闭，然后重试。</translation>
     </message>
     <message>
         <source>{path} could not be written: {why}.</source>

@@ -408,19 +408,3 @@ def test_undo_is_not_possible_while_masks_are_rewritten(mixed, qtbot):
         assert mixed.class_merge.plan.state == "doing"
     settle(mixed, qtbot)
     assert mixed.can_undo() and available[-1]
-
-
-def test_two_merges_are_undone_in_order(mixed, qtbot):
-    third, before = mixed.classes.add("third").id, masks(mixed.project)
-    run(mixed, qtbot, mixed.class_merge.start, [2], 1)
-    show(mixed, qtbot, mixed.keys[0])
-    dot(mixed, 60, 60)
-    run(mixed, qtbot, mixed.class_merge.start, [third], 1)
-    titles = [command.title for command in mixed.undo_stack.state.done]
-    assert titles[-3:] == ["merge classes", "paint", "merge classes"]
-    run(mixed, qtbot, mixed.undo)
-    assert [info.id for info in mixed.project.classes] == [1, third] and mixed.undo_stack.next_undo.title == "paint"
-    mixed.undo()
-    assert mixed.flush()
-    run(mixed, qtbot, mixed.undo)
-    assert [info.id for info in mixed.project.classes] == [1, 2, third] and masks(mixed.project) == before

@@ -86,6 +86,10 @@ class ProjectBroken(Problem):
     advice = "Nothing was changed. Restore the file from a backup or repair it."
 
 
+class ProjectHeld(ProjectBroken):
+    advice = "Close it in the program that has it open, then try again."
+
+
 class ProjectTooNew(Problem):
     message = (
         "{path} was written by a newer version of Defect Workbench "
@@ -299,6 +303,20 @@ class LabelsNotCopied(Problem):
 class NoteBroken(Problem):
     message = "The note {path} cannot be read: {why}."
     advice = "The file is not changed. Repair or delete it."
+
+
+class NoteHeld(NoteBroken):
+    advice = "Close it in the program that has it open, then try again."
+
+
+def unreadable(broken: type[Problem], path: Path, error: BaseException | None, why: str = "") -> Problem:
+    """Return the problem of a file that cannot be opened. It is not called broken if the system refuses the access.
+
+    broken: ProjectBroken, NoteBroken or another problem with `path` and `why`. why: by default from an OSError.
+    """
+    held = {ProjectBroken: ProjectHeld, NoteBroken: NoteHeld}
+    kind = held.get(broken, broken) if isinstance(error, PermissionError) else broken
+    return kind(path=str(path), why=file_access.reason(error) if error is not None and not why else why)
 
 
 class NoteTooNew(NoteBroken):

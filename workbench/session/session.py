@@ -23,11 +23,10 @@ from workbench.session.autosave import Autosave
 from workbench.session.class_list import ClassList
 from workbench.session.editor import Editor
 from workbench.session.image_list import ImageList
-from workbench.session.image_loader import ImageLoader
 from workbench.session.image_removal import ImageRemoval, LabelCopier
 from workbench.session.label import Saved, noted_row, saved_row
 from workbench.session.label_import_job import LabelImportJob
-from workbench.session.open_image import ImageNotes, OpenImage
+from workbench.session.open_image import ImageLoader, ImageNotes, OpenImage
 from workbench.session.tasks import call_at_end
 from workbench.session.transaction_job import ClassMergeJob
 from workbench.session.undo import MaskEdit, UndoStack

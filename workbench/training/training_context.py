@@ -26,7 +26,7 @@ from workbench.inference.cpu_environment import cores
 from workbench.inference.io.file_access import sweep
 from workbench.inference.model_settings import ModelSettings, SettingsError
 from workbench.training import checkpoint, device, losses, networks, optimizers, process_group
-from workbench.training.checkpoint import BestCheckpoint
+from workbench.training.checkpoint import BestCheckpoint, start_from
 from workbench.training.device import Device
 from workbench.training.device_settings import adapt_to_device
 from workbench.training.encoder_weights import load_initial_weights
@@ -37,7 +37,6 @@ from workbench.training.optimizers import load_weights, make_optimizer
 from workbench.training.patch_loader import ImageCache, PatchLoader, PatchSampler
 from workbench.training.process_group import ProcessGroup, RankCommand
 from workbench.training.reporter import Clock, ControlChannel, Reporter
-from workbench.training.warm_start import start_from
 
 _START, _END = 1 / 25, 1 / 2000  # relative to the peak rate
 

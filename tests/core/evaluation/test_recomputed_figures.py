@@ -83,7 +83,13 @@ def real(name: str, shared: Path, root: Path) -> Run:
         return add_run(project, groups)
 
 
-@pytest.mark.parametrize("name", ["sample, 4 parts", "sample, 11 parts", "magnetic-tile", "crackforest"])
+@pytest.mark.parametrize(
+    "name",
+    [
+        *("sample, 4 parts", "sample, 11 parts"),
+        *(pytest.param(name, marks=pytest.mark.slow) for name in ("magnetic-tile", "crackforest")),
+    ],
+)
 def test_every_figure_equals_an_independent_calculation(name, request, tmp_path):
     root = tmp_path / "project"
     if name.startswith("sample"):

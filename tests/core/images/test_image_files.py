@@ -44,7 +44,7 @@ def test_the_size_in_the_header_is_that_of_the_decoded_image(tmp_path, form, ori
     assert image_size(path) == (width, height)
 
 
-@pytest.mark.parametrize("orientation", range(1, 9))
+@pytest.mark.parametrize("orientation", [3, 6])
 def test_exif_behind_other_bytes_is_applied_as_by_pillow(orientation):
     data = turned("JPEG with rubbish", orientation)
     expected = np.asarray(ImageOps.exif_transpose(Image.open(io.BytesIO(turned("JPEG", orientation)))))

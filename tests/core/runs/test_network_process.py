@@ -358,8 +358,3 @@ def test_adopted_network_predicts_in_another_process_what_it_predicts_here(proje
     assert (predictor.predict(image).scores == expected.scores).all()
     del predictor
     assert not psutil.wait_procs(children(), timeout=30)[1]
-
-
-def test_networks_with_the_usual_options_still_work(project, tmp_path):
-    run = adopt(project, toy_network(tmp_path / "net.onnx"), OPTIONS)
-    assert run.usable

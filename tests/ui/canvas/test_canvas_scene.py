@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 import threading
 
@@ -19,11 +20,12 @@ from workbench.ui.canvas.layers.image_pyramid import IDS, RANKS, MaskPyramid, ha
 from workbench.ui.canvas.layers.suggestion_layer import codes_of
 from workbench.ui.canvas.layers.view_state import Viewport
 
-ZOOMS = (0.21, 0.5, 0.7, 1.0, 1.3, 3.7, 4.0)
+TYPES = (np.uint8, np.uint16)
+ZOOMS = [(0.21, np.uint16), (0.5, np.uint8), (1.0, np.uint16), (1.3, np.uint8), (4.0, np.uint8)]
+OTHER_ZOOMS = [case for case in itertools.product((0.21, 0.5, 0.7, 1.0, 1.3, 3.7, 4.0), TYPES) if case not in ZOOMS]
 
 
-@pytest.mark.parametrize("zoom", ZOOMS)
-@pytest.mark.parametrize("dtype", [np.uint8, np.uint16])
+@pytest.mark.parametrize("zoom, dtype", [*ZOOMS, *(pytest.param(*c, marks=pytest.mark.slow) for c in OTHER_ZOOMS)])
 def test_partial_repaints_equal_a_full_one(view, qtbot, zoom, dtype):
     """After strokes (partial repaints) and pans (scrolling), no pixel differs from a full repaint."""
     image = textured(501, 703, dtype)

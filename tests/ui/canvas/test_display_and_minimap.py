@@ -38,9 +38,14 @@ DISPLAYS = [
 ]
 
 
-@pytest.mark.parametrize("display", DISPLAYS, ids=["contrast", "flat", "all"])
-@pytest.mark.parametrize("color", [False, True])
-@pytest.mark.parametrize("zoom", [0.41, 1.0, 2.3])
+CASES = [(display, color, zoom) for zoom in (0.41, 1.0, 2.3) for color in (False, True) for display in DISPLAYS]
+SHORT = CASES[0], CASES[4], CASES[8], CASES[9], CASES[14], CASES[16]  # each value twice
+
+
+@pytest.mark.parametrize(
+    "display, color, zoom",
+    [pytest.param(*case, marks=[] if case in SHORT else pytest.mark.slow) for case in CASES],
+)
 def test_partial_repaints_of_local_displays_equal_a_full_one(view, qtbot, display, color, zoom):
     """After partial repaints by pans and strokes, no pixel differs from a full repaint."""
     image = textured(701, 903)

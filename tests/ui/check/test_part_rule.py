@@ -75,6 +75,22 @@ def test_each_choice_is_previewed_and_stored_on_request(application, root, qtbot
     dialog.close()
 
 
+def test_parts_of_a_folder_outside_of_the_project_are_named_without_the_sign_of_its_source(application, root, qtbot):
+    session, window = application.services.session, application.window
+    write_png(root.parent / "line" / "a.png", np.zeros((48, 48), np.uint8))
+    with qtbot.waitSignal(session.current.opened):
+        session.open_project(root)
+    session.add_source(root.parent / "line")
+    qtbot.waitUntil(lambda: len(session.keys) == len(NAMES) + 1)
+    annotation.save_mask(session.project, "@line/a.png", np.eye(48, dtype=np.uint8))
+    window.table["part_rule"].trigger()
+    dialog = window.findChild(PartRuleDialog)
+    dialog.rules["folder"].click()
+    qtbot.waitUntil(lambda: dialog.preview is not None and dialog.table.rowCount() == 3)
+    assert {dialog.table.item(row, 0).text() for row in range(3)} == {"line", "lot0", "lot1"}
+    dialog.close()
+
+
 def test_the_number_of_parts_in_the_evaluation_leads_to_the_rule(application, tmp_path, qtbot):
     window = open_project(application, make_mask_project(tmp_path / "r"), qtbot)
     with qtbot.waitSignal(application.services.evaluation.evaluated, timeout=20_000):

@@ -17,7 +17,7 @@ import numpy as np
 from workbench.core import problems
 from workbench.core.images.image_files import image_size
 from workbench.core.messages import Message
-from workbench.core.problems import CannotWrite, MaskBroken, NoteBroken, Problem, ProjectBroken
+from workbench.core.problems import CannotWrite, MaskBroken, NoteBroken, Problem, ProjectBroken, unreadable
 from workbench.core.project import annotation
 from workbench.core.project.annotation import Split
 from workbench.core.project.class_merge import masks_with_classes
@@ -204,7 +204,9 @@ class ImportJournal(FileTransaction[ImportRecord, ImportedImage]):
         try:
             entries = [json.loads(line) for line in read_regular(path).decode("ascii").splitlines()]
             return [ImportedImage(entry["key"], tuple(entry["files"]), tuple(entry["replaces"])) for entry in entries]
-        except (OSError, ValueError, LookupError, TypeError) as error:
+        except OSError as error:
+            raise unreadable(ProjectBroken, path, error) from error
+        except (ValueError, LookupError, TypeError) as error:
             raise ProjectBroken(path=str(path), why=str(error)) from error
 
     def do(self, progress: Progress = lambda done, total: None, stopped: Stopped = lambda: False) -> FilePass:

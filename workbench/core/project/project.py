@@ -172,7 +172,7 @@ class Project:
             missing = problems.NotAProject if root.exists() else problems.ProjectFolderMissing
             raise missing(path=str(root)) from error
         except OSError as error:
-            raise problems.ProjectBroken(path=str(root / "project.json"), why=Message.of(error)) from error
+            raise problems.unreadable(problems.ProjectBroken, root / "project.json", error) from error
 
     def close(self) -> None:
         if self._lock is not None:

@@ -30,6 +30,7 @@ from workbench.core.problems import CannotWrite, LinkOutsideFolder, ProjectBroke
 from workbench.core.text_patterns import free_path, is_text
 from workbench.inference.io import file_access
 from workbench.inference.io.file_access import (
+    discard_temporary,
     discard_tree,
     make_folder,
     open_file,
@@ -318,10 +319,9 @@ def holding_part(folder: Path) -> Iterator[None]:
     try:
         yield
     finally:
-        discard_tree(folder)
+        discard_temporary(folder)
         lock.release()
-        with contextlib.suppress(OSError):
-            remove_file(_lock_of(folder), missing_ok=True)
+        discard_temporary(_lock_of(folder))
 
 
 def _remove_unfinished(folder: Path) -> None:

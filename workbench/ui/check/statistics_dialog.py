@@ -464,7 +464,12 @@ class PartRuleDialog(QDialog):
         names = [as_text(key).rpartition("/")[2] for key in part.keys[:_EXAMPLES]]
         more = ["…"] if len(part.keys) > _EXAMPLES else []
         splits = [name for split, name in self._split_names().items() if part.splits[split]]
-        return [as_text(part.name), formatting.number(len(part.keys)), ", ".join(names + more), ", ".join(splits)]
+        return [
+            as_text(part.name).removeprefix("@"),
+            formatting.number(len(part.keys)),
+            ", ".join(names + more),
+            ", ".join(splits),
+        ]
 
     def _split_names(self) -> dict[str, str]:
         return {"train": self.tr("training"), "val": self.tr("validation"), "test": self.tr("test")}

@@ -242,16 +242,19 @@ def _on_validation_images(metric: str) -> str:
 
 
 def in_use_texts(run: Run, metrics: dict[str, Any], *, chosen: bool) -> tuple[str, ...]:
-    """Return the text of the model in use, and two shorter ones. chosen: by the user. metrics: empty without any."""
+    """Return the text of the model in use, and five shorter ones, at last its name.
+
+    chosen: by the user. metrics: empty without any.
+    """
     result, name = formatting.main_result(metrics), formatting.short_run_name(run)
     automatic = "" if chosen else QCoreApplication.translate("findings", "automatic")
-    values = ["", ""]
+    values = [""] * 4
     if result is not None:
-        short = QCoreApplication.translate("findings", "{metric} (validation)")
-        values = [_on_validation_images(result[1]), short.format(metric=result[1].rpartition(" ")[2])]
-    long, short = (" · ".join(filter(None, (name, value, automatic))) for value in values)
+        short, value = QCoreApplication.translate("findings", "{metric} (validation)"), result[1].rpartition(" ")[2]
+        values = [_on_validation_images(result[1]), short.format(metric=value), value, ""]
+    models = [" · ".join(filter(None, (name, value, automatic))) for value in values]
     pattern = QCoreApplication.translate("findings", "Model in use: {model}")
-    return pattern.format(model=long), pattern.format(model=short), short
+    return *(pattern.format(model=model) for model in models), models[-1], name
 
 
 _REMARKS = {
