@@ -24,7 +24,6 @@ from workbench.core.evaluation.figure_texts import full_name
 from workbench.core.evaluation.repeated_training import cautions, changed_data, copy_for_training
 from workbench.core.images.image_files import read
 from workbench.core.json_files import load_object
-from workbench.core.problems import ReleaseBroken
 from workbench.core.project import annotation
 from workbench.core.project.project import Project, read_project_file
 from workbench.core.runs.child_process import run_captured
@@ -383,7 +382,7 @@ def run_release(options: argparse.Namespace, console: Console) -> dict[str, Any]
 
 
 def _reproduce(folder: Path, options: argparse.Namespace, console: Console) -> dict[str, Any]:
-    record = load_object(folder / RELEASE_FILE, ReleaseBroken)
+    record = load_object(folder / RELEASE_FILE, problems.ReleaseBroken)
     root = folder.parents[1] if options.project is None else options.project.absolute()
     former = Run(root / "runs" / Path(str(record.get("run"))).name)
     with Project.open(root, write=False) as project:

@@ -20,7 +20,7 @@ from workbench.cli.sinks.sink_base import (
     Spool,
     image_key,
 )
-from workbench.cli.verb_runner import Console, WrongUse
+from workbench.cli.verb_runner import Console, WrongUse, number_in
 from workbench.core.plugins import plugins
 from workbench.core.text_patterns import counted
 from workbench.inference.batch.interrupts import GracefulInterrupt
@@ -56,7 +56,7 @@ def add_arguments(parser: argparse.ArgumentParser, *, spool: str) -> None:
         "--spool", type=Path, metavar="DIR", help=f"folder for results that are not delivered yet ({spool})"
     )
     waiting = f"largest number of results that wait for one output ({_CAPACITY})"
-    group.add_argument("--sink-queue", type=int, default=_CAPACITY, metavar="N", help=waiting)
+    group.add_argument("--sink-queue", type=number_in(1), default=_CAPACITY, metavar="N", help=waiting)
 
 
 @dataclass(frozen=True)
@@ -102,8 +102,6 @@ def plan_sinks(options: argparse.Namespace, *, spool: Path) -> SinkPlan | None:
     for module in SINKS:
         made = module.configure(options)
         sinks += made if isinstance(made, list) else [made] if made is not None else []
-    if options.sink_queue < 1:
-        raise WrongUse("--sink-queue must be at least 1")
     if not sinks:
         if options.spool is not None or (options.ok_verdict is not None and options.inbox is None):
             raise WrongUse("--spool and --ok-verdict need a result output, such as --webhook")
