@@ -15,7 +15,7 @@ from workbench.core.project import annotation
 from workbench.core.project.project import Project
 from workbench.core.runs.run import Run
 from workbench.inference.io.image_io import write_png
-from workbench.session.next_step import NextStep, RunFacts, Workflow, WorkflowState, next_step
+from workbench.session.next_step import NextStep, Remark, RunFacts, Workflow, WorkflowState, next_step
 from workbench.ui.help.guide_window import GuideWindow
 from workbench.ui.project.new_project_dialog import NewProjectDialog, QuickProjectDialog
 from workbench.ui.shell.stage_bar import step_text
@@ -74,6 +74,9 @@ def test_steps_have_commands_texts_reasons_and_guide_pages(application, monkeypa
         ("missed", 4, False, "Look at 4 missed defects"),
     ):
         assert step_text(NextStep(stage="label", id=id, count=count, more=more)) == text
+    again = NextStep(stage="train", id="train_again", count=1)
+    assert step_text(again) == "Train with 1 new label"
+    assert step_text(replace(again, reason=Remark(id="unmeasured"))) == "Train again"
     # A step without a command explains it, one whose command is disabled has the reason of the command.
     bar, monitor = application.window.stage_bar, application.services.workflow
     for step, text in (
