@@ -15,8 +15,8 @@ from workbench.core.images.image_files import read
 from workbench.core.project import annotation
 from workbench.core.project.project import Project
 from workbench.inference.io.image_io import write_png
-from workbench.session.image_loader import LoadedImage, LruCache
 from workbench.session.label import Label
+from workbench.session.open_image import LoadedImage, LruCache
 from workbench.session.session import Session
 
 

@@ -21,12 +21,12 @@ from tests.session.journal_files import journal_files
 from tests.session.task_work import runner_of
 from workbench.core import problems
 from workbench.core.geometry.drawing import Rect
-from workbench.core.project import annotation, incremental_png, label_transaction
+from workbench.core.project import annotation, label_transaction
 from workbench.core.project.history import StepRecording
 from workbench.core.project.project import Project
 from workbench.inference.io.image_io import write_png
 from workbench.session.journal import Journal
-from workbench.session.label import Label, MaskChanged, load_label, save_label
+from workbench.session.label import Label, MaskChanged, encode_band, load_label, save_label
 from workbench.session.session import Session
 
 
@@ -59,8 +59,8 @@ def check_file(session: Session, key: str = "large.png") -> None:
 @pytest.fixture
 def encoded_bands(monkeypatch):
     """Heights of the bands that are encoded."""
-    heights, encode = [], incremental_png.encode_band
-    monkeypatch.setattr(incremental_png, "encode_band", lambda rows: heights.append(len(rows)) or encode(rows))
+    heights, encode = [], encode_band
+    monkeypatch.setattr("workbench.session.label.encode_band", lambda rows: heights.append(len(rows)) or encode(rows))
     return heights
 
 
@@ -160,7 +160,7 @@ def test_saved_mask_contains_whole_strokes_only(project):
 
 def test_stroke_during_encoding_is_saved(project, monkeypatch):
     label = Label("a.png", mask=np.zeros((900, 2400), np.uint8), edits=1)
-    encode, count = incremental_png.encode_band, []
+    encode, count = encode_band, []
 
     def paint_meanwhile(rows):
         found = encode(rows)
@@ -170,7 +170,7 @@ def test_stroke_during_encoding_is_saved(project, monkeypatch):
                 mask[5, 5] = 1
         return found
 
-    monkeypatch.setattr(incremental_png, "encode_band", paint_meanwhile)
+    monkeypatch.setattr("workbench.session.label.encode_band", paint_meanwhile)
     saved = save_label(project, label, None, 0)
     assert saved.edits == label.edits == 2 and saved.counts == ((1, 1),)
     assert annotation.load_mask(project, "a.png")[5, 5] == 1

@@ -18,7 +18,6 @@ import pytest
 from tests.odd_disk import KINDS, odd_disk, stand_in
 from tests.torture.painters import SIZES, Painter, make_project
 from workbench.core import problems
-from workbench.core.check.project_check import check
 from workbench.core.label_next.image_features import FeatureCache
 from workbench.core.project import annotation
 from workbench.core.project.exporting import EXPORT_FORMATS, export_labels
@@ -27,6 +26,7 @@ from workbench.core.project.label_merge import merge_project
 from workbench.core.project.packing import pack, unpack
 from workbench.core.project.project import Project
 from workbench.core.project.storage import FileLock, LockHeld
+from workbench.core.project_check import check
 from workbench.core.runs.dataset import collect
 from workbench.core.text_patterns import as_text, is_text
 from workbench.inference.io.image_io import encode_png, write_png

@@ -38,7 +38,7 @@ from workbench.training.evaluator import DygraphEngine
 from workbench.training.learner import Learner
 from workbench.training.losses import segmentation_loss
 from workbench.training.networks import LocalContrast
-from workbench.training.precision import Precision, PrecisionChoice, choose
+from workbench.training.optimizers import Precision, PrecisionChoice, choose_precision
 from workbench.training.reporter import Clock, ControlChannel, Reporter
 from workbench.training.training_context import TrainingContext
 
@@ -291,9 +291,9 @@ def test_training_process_shows_warnings_of_libraries_and_numbers_gpus_as_the_dr
     ["NVIDIA GeForce GTX 1660 SUPER", "NVIDIA GeForce GTX 1650", "NVIDIA T1000 8GB", "Quadro T2000 with Max-Q Design"],
 )
 def test_gpu_without_tensor_cores_trains_in_32_bits(title):
-    assert choose("auto", Device("gpu:0", title, (7, 5))).name == "fp32"
-    assert choose("fp16", Device("gpu:0", title, (7, 5))).name == "fp16"
-    assert choose("auto", Device("gpu:0", "NVIDIA GeForce RTX 2060", (7, 5))).name == "fp16"
+    assert choose_precision("auto", Device("gpu:0", title, (7, 5))).name == "fp32"
+    assert choose_precision("fp16", Device("gpu:0", title, (7, 5))).name == "fp16"
+    assert choose_precision("auto", Device("gpu:0", "NVIDIA GeForce RTX 2060", (7, 5))).name == "fp16"
 
 
 def test_transposed_convolutions_compute_in_16_bits(monkeypatch):

@@ -14,10 +14,10 @@ import pytest
 from tests.training.conftest import arrays_of, small_batch, small_learner, state_of
 from workbench.core.problems import WorkerFailed
 from workbench.core.runs.events import Finished, Started, Step, Trouble
-from workbench.training import device, evaluator, losses, precision, training_loop
+from workbench.training import device, evaluator, losses, optimizers, training_loop
 from workbench.training.device import Device
 from workbench.training.learner import Learner
-from workbench.training.precision import LossScaler, Precision, PrecisionChoice
+from workbench.training.optimizers import LossScaler, Precision, PrecisionChoice
 from workbench.training.training_context import TrainingContext
 
 
@@ -160,7 +160,7 @@ def test_16_bit_weights_on_request_only(monkeypatch, level):
     [("fp32", (8, 0), "fp32"), ("fp16", (7, 0), "fp16"), ("bf16", (9, 0), "bf16"), ("auto", (7, 5), "fp16")],
 )
 def test_precision_of_a_gpu(requested, capability, name):
-    assert precision.choose(requested, Device("gpu:0", "A card", capability)).name == name
+    assert optimizers.choose_precision(requested, Device("gpu:0", "A card", capability)).name == name
 
 
 def test_reason_for_a_missing_gpu(simulated_gpu, monkeypatch):

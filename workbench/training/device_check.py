@@ -119,7 +119,7 @@ def check_gradient(paddle: Any, device: str) -> None:
 
 def check_mixed_precision(paddle: Any, device: str) -> None:
     """Make steps in fp16 on a device. Raises the error of Paddle if they fail."""
-    from workbench.training.precision import Precision, PrecisionChoice
+    from workbench.training.optimizers import Precision, PrecisionChoice
 
     paddle.set_device(device)
     net = paddle.nn.Conv2D(3, 8, 3)
@@ -146,7 +146,7 @@ def _gpu_properties(paddle: Any, number: int) -> dict[str, Any]:
 
 def _trains_in_16_bits(paddle: Any, number: int) -> bool:
     """Return True if training uses mixed precision on a GPU; others may fail in it. True if that is unknown."""
-    from workbench.training import precision
+    from workbench.training import optimizers
     from workbench.training.device import Device
 
     try:
@@ -154,7 +154,7 @@ def _trains_in_16_bits(paddle: Any, number: int) -> bool:
     except Exception:  # as for `_add_properties`: a GPU that does not respond; the check that follows states why
         return True
     gpu = Device(f"gpu:{number}", properties.name, (properties.major, properties.minor))
-    return precision.choose("auto", gpu).name != "fp32"
+    return optimizers.choose_precision("auto", gpu).name != "fp32"
 
 
 def _version(name: str) -> str | None:

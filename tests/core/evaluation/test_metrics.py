@@ -6,8 +6,7 @@ import numpy as np
 import pytest
 
 from tests.core.evaluation.mask_counts import count_masks, figures_of
-from workbench.core.evaluation.figure_report import mask_report, verdict_report
-from workbench.core.evaluation.figure_texts import image_errors
+from workbench.core.evaluation.figure_texts import image_errors, mask_report, verdict_report
 from workbench.core.evaluation.figures import VerdictCount, size_edges, verdict_figures
 
 CLASSES = {1: "scratch", 2: "pit"}

@@ -9,11 +9,11 @@ import pytest
 
 from tests.conftest import fill_project
 from tests.file_operations import counted
-from workbench.core.check.project_check import check
-from workbench.core.check.project_statistics import project_statistics
 from workbench.core.project.image_row import ImageIndex
 from workbench.core.project.project import Grouping
 from workbench.core.project.storage import leads_outside
+from workbench.core.project_check import check
+from workbench.core.project_statistics import project_statistics
 
 COUNT, FIXED = 40, 60  # images, operations that do not depend on their number
 

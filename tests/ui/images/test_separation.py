@@ -101,6 +101,7 @@ def test_several_images_are_decided_together(wall, application, qtbot):
     assert wall.selected() == [f"p{n:02}.png" for n in range(10)]
     press(wall, qtbot, G)
     assert statuses(session) == {f"{n:02}": "done" for n in range(10)} and shown(wall) == "10"
+    assert application.window.messages.texts[-1] == "10 images marked as good"
     session.undo()
     assert not statuses(session)
 
