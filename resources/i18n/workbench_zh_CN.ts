@@ -7257,6 +7257,10 @@
         <translation>正在训练（只读项目）</translation>
     </message>
     <message>
+        <source>Train again</source>
+        <translation>重新训练</translation>
+    </message>
+    <message>
         <source>Train with {n} new {n:label|labels}</source>
         <translation>用 {n} 个新标注训练</translation>
     </message>
@@ -9341,6 +9345,14 @@
     <message>
         <source>The errors of this model are not measured: no validation image shows a defect.</source>
         <translation>此模型的错误未经测量：没有任何验证图片含有缺陷。</translation>
+    </message>
+    <message>
+        <source>{count} of {n} good validation {n:image|images} {count:has|have} a false alarm at a threshold chosen on other parts.</source>
+        <translation>以在其他零件上选定的阈值测量，{n} 张良品验证图片中有 {count} 张出现误报。</translation>
+    </message>
+    <message>
+        <source>{count} of {n} {n:defect|defects} in the validation images {count:is|are} missed at a threshold chosen on other parts.</source>
+        <translation>以在其他零件上选定的阈值测量，验证图片的 {n} 处缺陷中漏检 {count} 处。</translation>
     </message>
     <message>
         <source>Export {name}</source>
@@ -13012,6 +13024,10 @@
         <translation>文件夹名称（{names}）可能不是判定；如果是，请选择格式 folders</translation>
     </message>
     <message>
+        <source>folders of two levels may be verdicts ({first}; {second}): the format folders uses the first; to use the second, import one of the first</source>
+        <translation>两级文件夹都可能是判定（{first}；{second}）：格式 folders 使用第一级；要使用第二级，请导入第一级中的一个文件夹</translation>
+    </message>
+    <message>
         <source>the folder contains {names}</source>
         <translation>文件夹包含 {names}</translation>
     </message>
@@ -13366,6 +13382,14 @@
     <message>
         <source>The masks belong to the images in the order of their numbers, which start elsewhere.</source>
         <translation>掩膜与图片的起始编号不同，按编号顺序相互对应。</translation>
+    </message>
+    <message>
+        <source>Masks belong to the images with all words of their names, as “a_mask_2” to “a_2”.</source>
+        <translation>掩膜属于包含其名称全部词语的图像，例如“a_mask_2”属于“a_2”。</translation>
+    </message>
+    <message>
+        <source>Masks belong to the images with a part of their names, as “a_mask_2” to “a”.</source>
+        <translation>掩膜属于名称为其一部分的图像，例如“a_mask_2”属于“a”。</translation>
     </message>
     <message>
         <source>The masks in “{masks}” belong to the images in “{images}”.</source>

@@ -55,6 +55,8 @@ class RunFacts:
 class Remark:
     """Error of a model, or what is not known about it. count of n: images or defects. weak: it rules out an export.
 
+    cross_fitted: the numbers are those of thresholds chosen on other parts, which the evaluation does not show.
+
     id: "unmeasured", "good_unmeasured", "no_good_images" (the user's answer), "alarms", "test_alarms" (good images
     with a false alarm), "missed", "wrong_verdicts" or "adopted".
     """
@@ -63,6 +65,7 @@ class Remark:
     count: int = 0
     n: int = 0
     weak: bool = True
+    cross_fitted: bool = False
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -151,14 +154,21 @@ def remarks(run: RunFacts, *, no_good_images: bool) -> tuple[Remark, ...]:
     if not run.measured:
         found.append(Remark(id="unmeasured"))
     if run.model == "unet":
-        sets = (("alarms", run.good_alarms, run.good), ("test_alarms", run.test_alarms, run.test_good))
-        found += [Remark(id=id, count=count, n=n, weak=count > WEAK_SHARE * n) for id, count, n in sets if count]
+        sets = (
+            ("alarms", run.good_alarms, run.good, run.cross_fitted),
+            ("test_alarms", run.test_alarms, run.test_good, False),
+        )
+        found += [
+            Remark(id=id, count=count, n=n, weak=count > WEAK_SHARE * n, cross_fitted=fitted)
+            for id, count, n, fitted in sets
+            if count
+        ]
         if not run.good:
             id = "no_good_images" if no_good_images else "good_unmeasured"
             found.append(Remark(id=id, weak=not no_good_images))
     if run.missed > WEAK_SHARE * run.defects:
         id = "missed" if run.model == "unet" else "wrong_verdicts"
-        found.append(Remark(id=id, count=run.missed, n=run.defects))
+        found.append(Remark(id=id, count=run.missed, n=run.defects, cross_fitted=run.cross_fitted))
     return tuple(sorted(found, key=lambda remark: not remark.weak))
 
 

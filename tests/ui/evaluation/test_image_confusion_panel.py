@@ -93,7 +93,7 @@ def test_missing_good_images_are_named(page, verdicts, qtbot):
 
 def test_gallery_shows_two_rows_on_a_small_screen(style_sheet, application, tmp_path, qtbot):
     window = open_project(application, store_result(make_mask_project(tmp_path / "p"), **stored_result()), qtbot)
-    window.resize(1366, 768)
+    window.resize(1366, 744)  # below a title bar
     with qtbot.waitSignal(application.services.evaluation.evaluated, timeout=20_000):
         window.table["evaluation"].trigger()
     browser = window.evaluation.segmentation.browser

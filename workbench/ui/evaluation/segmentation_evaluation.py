@@ -20,7 +20,7 @@ from workbench.ui.evaluation.operating_point_panel import OperatingPointPanel
 from workbench.ui.widgets.text_labels import CollapsibleSection
 from workbench.ui.widgets.theme import ThemeManager
 
-_TABLE, _CURVE = 168, 230  # px, height of the table of classes alone, and with the curve beside it
+_TABLE, _CURVE = 144, 230  # px, height of the table of classes alone, and with the curve beside it
 
 
 class SegmentationEvaluation(QWidget):

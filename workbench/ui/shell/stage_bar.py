@@ -277,7 +277,11 @@ def step_text(step: NextStep) -> str:
         "training": QCoreApplication.translate("StageBar", "Continue labeling"),
         "all_done": QCoreApplication.translate("StageBar", "Training (all images done)"),
         "training_read_only": QCoreApplication.translate("StageBar", "Training (read-only project)"),
-        "train_again": QCoreApplication.translate("StageBar", "Train with {n} new {n:label|labels}"),
+        "train_again": (
+            QCoreApplication.translate("StageBar", "Train again")
+            if step.reason is not None  # more than the new labels are a reason
+            else QCoreApplication.translate("StageBar", "Train with {n} new {n:label|labels}")
+        ),
         "missed": (
             QCoreApplication.translate("StageBar", "Look at 1 missed defect")
             if n == 1

@@ -284,11 +284,25 @@ _REMARKS = {
         "findings", "Another program has trained this model. No metrics are stored with it; see Evaluation."
     ),
 }
+# At thresholds that Evaluate does not show, and which therefore must not contradict it.
+_CROSS_FITTED = {
+    "alarms": QT_TRANSLATE_NOOP(
+        "findings",
+        "{count} of {n} good validation {n:image|images} {count:has|have} a false alarm at a threshold chosen on other "
+        "parts.",
+    ),
+    "missed": QT_TRANSLATE_NOOP(
+        "findings",
+        "{count} of {n} {n:defect|defects} in the validation images {count:is|are} missed at a threshold chosen on "
+        "other parts.",
+    ),
+}
 
 
 def remark_text(remark: Remark) -> str:
     """Return what is wrong with a model, or not known about it, as a sentence."""
-    return _translated(_REMARKS[remark.id], count=remark.count, n=remark.n)
+    pattern = _CROSS_FITTED.get(remark.id, "") if remark.cross_fitted else ""
+    return _translated(pattern or _REMARKS[remark.id], count=remark.count, n=remark.n)
 
 
 def finished_text(result: dict[str, Any]) -> tuple[str, tuple[str, ...], str]:
