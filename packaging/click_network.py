@@ -47,13 +47,7 @@ from workbench.core.click_model.click_network import (  # noqa: E402
 from workbench.core.frozen_encoder import FrozenEncoder  # noqa: E402
 from workbench.core.geometry.selection import levels_of  # noqa: E402
 from workbench.core.runs.onnx_files import GraphBuilder  # noqa: E402
-from workbench.core.sample.synthetic_scene import (  # noqa: E402
-    KINDS,
-    SyntheticScene,
-    bare_surface,
-    make_lot,
-    noise,
-)
+from workbench.core.synthetic_scene import KINDS, SyntheticScene, bare_surface, make_lot, noise  # noqa: E402
 
 TARGET = ROOT / "resources" / FILE
 WIDTHS = (8, 24, 32, 48, 64)  # channels at the strides 1, 2, 4, 8, 16

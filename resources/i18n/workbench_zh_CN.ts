@@ -4505,6 +4505,10 @@
         <translation>{n} 张图片</translation>
     </message>
     <message>
+        <source>{name} marked as good</source>
+        <translation>{name} 已标为良品</translation>
+    </message>
+    <message>
         <source>{name} marked as done</source>
         <translation>{name} 已标为已完成</translation>
     </message>
@@ -7225,6 +7229,10 @@
         <translation>再为 {n} 张图片设置判定</translation>
     </message>
     <message>
+        <source>{defective} defective, {good} good</source>
+        <translation>{defective} 张缺陷，{good} 张良品</translation>
+    </message>
+    <message>
         <source>Set another verdict for 2 images</source>
         <translation>为 2 张图片设置另一种判定</translation>
     </message>
@@ -7247,6 +7255,10 @@
     <message>
         <source>Training (read-only project)</source>
         <translation>正在训练（只读项目）</translation>
+    </message>
+    <message>
+        <source>Train again</source>
+        <translation>重新训练</translation>
     </message>
     <message>
         <source>Train with {n} new {n:label|labels}</source>
@@ -9335,6 +9347,14 @@
         <translation>此模型的错误未经测量：没有任何验证图片含有缺陷。</translation>
     </message>
     <message>
+        <source>{count} of {n} good validation {n:image|images} {count:has|have} a false alarm at a threshold chosen on other parts.</source>
+        <translation>以在其他零件上选定的阈值测量，{n} 张良品验证图片中有 {count} 张出现误报。</translation>
+    </message>
+    <message>
+        <source>{count} of {n} {n:defect|defects} in the validation images {count:is|are} missed at a threshold chosen on other parts.</source>
+        <translation>以在其他零件上选定的阈值测量，验证图片的 {n} 处缺陷中漏检 {count} 处。</translation>
+    </message>
+    <message>
         <source>Export {name}</source>
         <translation>导出 {name}</translation>
     </message>
@@ -10076,6 +10096,10 @@
     <message>
         <source>Add it to the project, or take the image as suggestions.</source>
         <translation>请将其添加到项目中，或把图片作为预标注取入。</translation>
+    </message>
+    <message>
+        <source>Close it in the program that has it open, then try again.</source>
+        <translation>请在占用它的程序中将其关闭，然后重试。</translation>
     </message>
     <message>
         <source>{path} could not be written: {why}.</source>
@@ -12544,6 +12568,10 @@
         <translation>区域或判定不同</translation>
     </message>
     <message>
+        <source>an unlike score differs by {n}, more than {m}</source>
+        <translation>差异分数相差 {n}，超过 {m}</translation>
+    </message>
+    <message>
         <source>the model returns invalid values (NaN or infinity)</source>
         <translation>模型返回无效值（NaN 或无穷大）</translation>
     </message>
@@ -12996,6 +13024,10 @@
         <translation>文件夹名称（{names}）可能不是判定；如果是，请选择格式 folders</translation>
     </message>
     <message>
+        <source>folders of two levels may be verdicts ({first}; {second}): the format folders uses the first; to use the second, import one of the first</source>
+        <translation>两级文件夹都可能是判定（{first}；{second}）：格式 folders 使用第一级；要使用第二级，请导入第一级中的一个文件夹</translation>
+    </message>
+    <message>
         <source>the folder contains {names}</source>
         <translation>文件夹包含 {names}</translation>
     </message>
@@ -13350,6 +13382,14 @@
     <message>
         <source>The masks belong to the images in the order of their numbers, which start elsewhere.</source>
         <translation>掩膜与图片的起始编号不同，按编号顺序相互对应。</translation>
+    </message>
+    <message>
+        <source>Masks belong to the images with all words of their names, as “a_mask_2” to “a_2”.</source>
+        <translation>掩膜属于包含其名称全部词语的图像，例如“a_mask_2”属于“a_2”。</translation>
+    </message>
+    <message>
+        <source>Masks belong to the images with a part of their names, as “a_mask_2” to “a”.</source>
+        <translation>掩膜属于名称为其一部分的图像，例如“a_mask_2”属于“a”。</translation>
     </message>
     <message>
         <source>The masks in “{masks}” belong to the images in “{images}”.</source>

@@ -29,7 +29,7 @@ from tests.benchmarks.canvas_driver import HEIGHT, LEFT, MIDDLE, NONE, WIDTH, Be
 from workbench.core.geometry.drawing import Paint, draw_segment
 from workbench.core.project.project import Project
 from workbench.core.runs.events import Step
-from workbench.core.sample.sample_project import make_sample
+from workbench.core.sample_project import make_sample
 from workbench.inference.io.image_io import write_png
 from workbench.inference.io.opencv import cv2
 from workbench.session.training.training_control import TrainingControl

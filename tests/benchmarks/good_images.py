@@ -32,7 +32,7 @@ from workbench.core.project import annotation  # noqa: E402
 from workbench.core.project.project import Grouping, Project  # noqa: E402
 from workbench.core.runs.run import create_run  # noqa: E402
 from workbench.core.runs.training_settings import request  # noqa: E402
-from workbench.core.sample.synthetic_scene import KINDS, SyntheticScene, make_lot  # noqa: E402
+from workbench.core.synthetic_scene import KINDS, SyntheticScene, make_lot  # noqa: E402
 from workbench.inference.io.image_io import write_png  # noqa: E402
 from workbench.inference.predictor import Predictor  # noqa: E402
 from workbench.training import good_training  # noqa: E402

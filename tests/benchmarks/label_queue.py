@@ -45,7 +45,7 @@ sys.path.insert(0, str(ROOT))
 from tests.benchmarks.image_sets import SetImage, data_folder, magnetic_tile, read_gray, split_images  # noqa: E402
 from tests.core.evaluation.mask_counts import figures_of  # noqa: E402
 from tests.project_copy import copy_project  # noqa: E402
-from workbench.core.evaluation.figure_report import mask_report  # noqa: E402
+from workbench.core.evaluation.figure_texts import mask_report  # noqa: E402
 from workbench.core.label_next.label_advice import rank_images  # noqa: E402
 from workbench.core.project import annotation  # noqa: E402
 from workbench.core.project.image_row import ImageIndex  # noqa: E402

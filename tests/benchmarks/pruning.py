@@ -22,7 +22,7 @@ ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT))
 
 from workbench.core.runs.run import Run  # noqa: E402
-from workbench.core.sample.sample_project import make_sample  # noqa: E402
+from workbench.core.sample_project import make_sample  # noqa: E402
 
 
 def main() -> int:

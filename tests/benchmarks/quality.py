@@ -44,7 +44,7 @@ sys.path[0] = str(Path(__file__).resolve().parents[2])  # not this folder, whose
 from tests.benchmarks import image_sets as sets  # noqa: E402
 from tests.benchmarks.image_sets import SetImage  # noqa: E402
 from tests.core.evaluation.mask_counts import figures_of  # noqa: E402
-from workbench.core.evaluation.figure_report import mask_report  # noqa: E402
+from workbench.core.evaluation.figure_texts import mask_report  # noqa: E402
 from workbench.core.runs.launch import worker_environment  # noqa: E402
 from workbench.inference.cpu_environment import cores  # noqa: E402
 

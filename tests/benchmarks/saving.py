@@ -27,9 +27,9 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 from workbench.core.geometry.drawing import Paint, Rect, draw_segment, segment_rect
 from workbench.core.project import annotation
 from workbench.core.project.history import StepRecording
-from workbench.core.project.incremental_png import IncrementalPng
 from workbench.core.project.project import Project
 from workbench.inference.io.image_io import write_png
+from workbench.session.label import IncrementalPng
 from workbench.session.session import Session
 
 

@@ -41,11 +41,7 @@ MATERIALS = ("brushed", "cast", "painted")
 ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT))
 
-from workbench.core.sample.synthetic_scene import (  # noqa: E402
-    KINDS,
-    SyntheticScene,
-    make_lot,
-)
+from workbench.core.synthetic_scene import KINDS, SyntheticScene, make_lot  # noqa: E402
 from workbench.inference.batch.export_package import write_checks, write_reference_results  # noqa: E402
 from workbench.inference.cpu_environment import cores  # noqa: E402
 from workbench.inference.io.image_io import decode_image, encode_png, write_png  # noqa: E402

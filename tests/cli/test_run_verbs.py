@@ -25,7 +25,7 @@ from workbench.core.runs.events import Started, Step
 from workbench.core.runs.launch import paddle_installed
 from workbench.core.runs.run import Run, create_run, find_run
 from workbench.core.runs.training_settings import request
-from workbench.core.sample.sample_project import make_sample
+from workbench.core.sample_project import make_sample
 from workbench.inference.io.image_io import write_png
 from workbench.inference.model_settings import load_settings, save_settings
 

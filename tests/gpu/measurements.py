@@ -16,7 +16,7 @@ import paddle
 
 from workbench.core.runs.gpu_facts import read_gpu_facts
 from workbench.core.runs.planner import SIZES
-from workbench.training import device as devices, precision
+from workbench.training import device as devices, optimizers
 from workbench.training.acceptance import distance, utilization
 from workbench.training.encoders import Block, ResNet
 from workbench.training.learner import Learner
@@ -73,7 +73,7 @@ def _run_layer(
     state = weights(layer)
     layer.train()
     tensors = [paddle.to_tensor(array, stop_gradient=False) for array in inputs]
-    with precision.Precision(precision.choose(kind, chosen)).cast():
+    with optimizers.Precision(optimizers.choose_precision(kind, chosen)).cast():
         output = layer(*tensors)
     output = output.astype("float32")
     weighting = np.random.default_rng(2).normal(size=output.shape).astype(np.float32)
@@ -128,12 +128,12 @@ def _learner(network: str, kind: str, place: str, *, small: bool = False) -> tup
         nets = [ResNet(3, 6, input_size=side, **size) for _ in range(2)]
         loss = partial(verdict_loss, label_smoothing=0.05)
         truth = generator.integers(0, 6, batch)
-    choice = precision.choose(kind, chosen)
+    choice = optimizers.choose_precision(kind, chosen)
     optimizer = "muon" if model == "unet" else "adamw"
     learner = Learner(
         *nets,
         loss,
-        precision.Precision(choice),
+        optimizers.Precision(choice),
         make_optimizer(nets[0], optimizer, weight_decay=0.01, masters=choice.name != "fp32"),
         grad_clip=1.0,
         average=0.99,

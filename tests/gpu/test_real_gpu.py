@@ -21,7 +21,7 @@ from workbench.core.runs.gpu_facts import GIB, same_gpu
 from workbench.core.runs.launch import program_command, worker_command, worker_environment
 from workbench.core.runs.run import Run, create_run
 from workbench.core.runs.training_settings import request
-from workbench.training import acceptance, device as devices, precision
+from workbench.training import acceptance, device as devices, optimizers
 from workbench.training.acceptance import open_sample, prepare_small, run_item, take_steps
 
 # Largest differences of outputs and gradients in the Euclidean norm, relative to the reference.
@@ -39,7 +39,7 @@ def trains_in(device):
 
     def need(kind: str) -> None:
         chosen = devices.choose(device)
-        if kind != "fp32" and precision.choose("auto", chosen).name == "fp32":
+        if kind != "fp32" and optimizers.choose_precision("auto", chosen).name == "fp32":
             pytest.skip(f"{chosen.title} trains in 32 bits")
         if kind == "bf16" and chosen.capability < (8, 0):
             pytest.skip(f"{chosen.title} has no bf16")
@@ -83,7 +83,7 @@ def test_loss_scale_doubles_after_500_steps(gpu, measure, trains_in):
 @pytest.mark.parametrize("network", NETWORKS)
 def test_16_bits_are_faster_than_32(device, measure, show, network):
     chosen = devices.choose(device)
-    default = precision.choose("auto", chosen).name
+    default = optimizers.choose_precision("auto", chosen).name
     reduced = () if default == "fp32" else ("fp16", "bf16") if chosen.capability >= (8, 0) else ("fp16",)
     kinds = ("fp32", *reduced)
     rows = {kind: measure("speed", device, network, kind, not chosen.is_gpu) for kind in kinds}
@@ -138,7 +138,7 @@ def adapted(events: list[Event]) -> list[str]:
 
 @pytest.mark.parametrize("share", [0.6, 0.05])
 def test_training_with_too_little_memory_adapts_or_ends_with_a_sentence(gpu, measure, tmp_path, show, share):
-    kind = precision.choose("auto", devices.choose(gpu)).name
+    kind = optimizers.choose_precision("auto", devices.choose(gpu)).name
     peak = measure("speed", gpu, "unet-256", kind, False)["bytes"]
     limit = max(64, int(peak * share) >> 20)  # of Paddle's allocator, as the measured peak
     events = train(make_run(tmp_path, gpu, LARGE), gpu, FLAGS_gpu_memory_limit_mb=str(limit))

@@ -9,9 +9,8 @@ import numpy as np
 import pytest
 
 from tests.inference.conftest import gray_settings
-from workbench.core.evaluation.image_ranking import ScoredImage
 from workbench.core.evaluation.stored_predictions import collect_prediction, cut_patches, evaluate_prediction
-from workbench.core.evaluation.verdict_rules import RuleChoice, evaluate_rule
+from workbench.core.evaluation.verdict_rules import RuleChoice, ScoredImage, evaluate_rule
 from workbench.inference.inspection_area import AreaMaps, AreaPolygon, InspectionArea, area_of
 from workbench.inference.model_settings import SettingsError, settings_from_json, settings_text
 from workbench.inference.region_table import ANY_CLASS, RegionLimit, RegionTable, limit_text

@@ -26,7 +26,7 @@ from workbench.cli.sinks.sink_base import RecordMaker
 from workbench.core.project import annotation
 from workbench.core.project.project import Project
 from workbench.core.project.project_json import Grouping
-from workbench.core.sample.synthetic_scene import KINDS, SyntheticScene, make_lot
+from workbench.core.synthetic_scene import KINDS, SyntheticScene, make_lot
 from workbench.inference.io.image_io import write_png
 from workbench.inference.predictor import Predictor
 

@@ -48,7 +48,7 @@ def run(session, qtbot, order, *values):
 def test_extent_of_class(mixed, qtbot):
     qtbot.waitUntil(lambda: mixed.rows[mixed.keys[0]].regions != (), timeout=10_000)
     both = [saved_mask(mixed, key) for key in mixed.keys[:2]]
-    extent = mixed.class_merge.extent({2})
+    extent = mixed.image_list.extent({2})
     assert (extent.images, extent.regions) == (2, 2)
     assert extent.pixels == sum(int((mask == 2).sum()) for mask in both) and extent.nbytes > 0
 
@@ -408,19 +408,3 @@ def test_undo_is_not_possible_while_masks_are_rewritten(mixed, qtbot):
         assert mixed.class_merge.plan.state == "doing"
     settle(mixed, qtbot)
     assert mixed.can_undo() and available[-1]
-
-
-def test_two_merges_are_undone_in_order(mixed, qtbot):
-    third, before = mixed.classes.add("third").id, masks(mixed.project)
-    run(mixed, qtbot, mixed.class_merge.start, [2], 1)
-    show(mixed, qtbot, mixed.keys[0])
-    dot(mixed, 60, 60)
-    run(mixed, qtbot, mixed.class_merge.start, [third], 1)
-    titles = [command.title for command in mixed.undo_stack.state.done]
-    assert titles[-3:] == ["merge classes", "paint", "merge classes"]
-    run(mixed, qtbot, mixed.undo)
-    assert [info.id for info in mixed.project.classes] == [1, third] and mixed.undo_stack.next_undo.title == "paint"
-    mixed.undo()
-    assert mixed.flush()
-    run(mixed, qtbot, mixed.undo)
-    assert [info.id for info in mixed.project.classes] == [1, 2, third] and masks(mixed.project) == before

@@ -15,8 +15,8 @@ from workbench.core.images.image_files import read
 from workbench.core.project import annotation
 from workbench.core.project.project import Project
 from workbench.inference.io.image_io import write_png
-from workbench.session.image_loader import LoadedImage, LruCache
 from workbench.session.label import Label
+from workbench.session.open_image import LoadedImage, LruCache
 from workbench.session.session import Session
 
 
@@ -73,16 +73,6 @@ def test_neighbors_are_prefetched(opened, qtbot):
     opened.current.opened.connect(shown.append)
     opened.go(1)
     assert shown == [opened.keys[1]]  # at once
-
-
-def test_label_written_by_another_program_is_reloaded(opened, qtbot):
-    first, second = opened.keys[:2]
-    show(opened, qtbot, second)
-    mask = np.zeros((80, 96), np.uint8)
-    mask[5:9, 5:9] = 2
-    annotation.save_mask(opened.project, first, mask)
-    show(opened, qtbot, first)
-    assert np.array_equal(opened.mask, mask)
 
 
 def test_broken_image_affects_only_itself(opened, qtbot):

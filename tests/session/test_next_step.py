@@ -54,6 +54,7 @@ def seen(state=TRAINED, **changes):
         (replace(NEW, open_images=0, examples=40, good=40), "label", "add_defects", "add_images", 0, None),
         (replace(NEW, open_images=0, examples=40, good=40, classes=0), "label", "add_defects", "add_images", 0, None),
         (replace(LABELED, training=True), "train", "training", "next_open", 0, None),
+        (replace(LABELED, training=True, current="painted"), "train", "mark_current", "done_next", 0, None),
         (replace(LABELED, training=True, open_images=0), "train", "all_done", "", 0, None),
         (replace(LABELED, training=True, writable=False), "train", "training_read_only", "", 0, None),
         (replace(TRAINED, run=replace(RUN, missed=4, false_alarms=9)), "evaluate", "missed", "evaluation", 4, None),
@@ -130,6 +131,21 @@ def test_next_step(state, stage, id, command, count, reason):
     step = next_step(state)
     assert (step.stage, step.id, step.command, step.count) == (stage, id, command, count)
     assert (step.reason.id if step.reason is not None else None) == reason
+
+
+@pytest.mark.parametrize(
+    "state, more",
+    [
+        (replace(NEW, open_images=9), False),
+        (replace(FIRST, with_defects=8, run=UNMEASURED), True),
+        (replace(NEW, examples=2, with_defects=2), False),
+        (replace(NEW, examples=7, with_defects=2, good=5), True),
+        (VERDICTS, False),
+        (replace(VERDICTS, examples=8), True),
+    ],
+)
+def test_number_of_images_is_that_of_further_ones_once_some_are_labeled(state, more):
+    assert next_step(state).more == more
 
 
 TESTED = {"evaluated": True, "test_good": 4, "test_alarms": 3}

@@ -302,18 +302,6 @@ def test_a_label_with_a_note_of_a_newer_format_cannot_be_changed(opened, root, q
     assert (root / "masks" / f"{key}.png").read_bytes() == mask
 
 
-def test_unknown_fields_are_kept(opened, root, qtbot):
-    key = opened.keys[1]
-    act = {"when": "2026-01-01T00:00:00", "who": "a", "what": "paint", "detail": "", "tool": {"radius": 3}}
-    write_note(root, key, future={"a": [1, 2.5, None]}, history=[act])
-    show(opened, qtbot, key)
-    opened.notes.set_pin("val")
-    dot(opened, 20, 20, 2)
-    assert opened.flush()
-    content = json.loads((root / "notes" / f"{key}.json").read_bytes())
-    assert content["future"] == {"a": [1, 2.5, None]} and content["history"][0] == act and content["pin"] == "val"
-
-
 def test_only_leftovers_of_killed_processes_are_removed(root, qapp):
     temporary = ".0123456789abcdef.tmp"
     part = root / "exports" / ".run.0123abcd.part"

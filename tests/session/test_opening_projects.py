@@ -52,9 +52,17 @@ def picture(dtype, color: bool = False) -> np.ndarray:
     return (values * (200 if dtype == np.uint16 else 1)).astype(dtype)
 
 
-@pytest.mark.parametrize("layout", LAYOUTS)
+TYPES = [(np.uint8, True), (np.uint16, False), (np.float32, False)]
+SHORT = {("tiled", np.uint8), ("big-endian strips", np.float32), ("bigtiff", np.float32), ("predictor", np.uint8)}
+
+
 @pytest.mark.parametrize(
-    ("dtype", "color"), [(np.uint8, True), pytest.param(np.uint16, False, marks=pytest.mark.slow), (np.float32, False)]
+    "layout, dtype, color",
+    [
+        pytest.param(layout, *kind, marks=[] if (layout, kind[0]) in SHORT else pytest.mark.slow)
+        for layout in LAYOUTS
+        for kind in TYPES
+    ],
 )
 def test_tiff_regions_equal_whole_image(tmp_path, small_limits, layout, dtype, color):
     if layout == "predictor" and dtype == np.float32:
@@ -149,8 +157,7 @@ def test_large_tiff_can_be_labeled(project, small_limits, qtbot):
     session.close_project()
 
 
-@pytest.mark.parametrize("mode", ["L", "RGB"])
-@pytest.mark.parametrize("orientation", [1, 6])
+@pytest.mark.parametrize("mode, orientation", [("L", 1), ("RGB", 6)])
 def test_preview_of_large_jpeg_equals_image(project, small_limits, qtbot, mode, orientation):
     whole = Image.fromarray(picture(np.uint8, mode == "RGB"))
     exif = Image.Exif()

@@ -131,25 +131,6 @@ def test_unknown_class_is_refused(opened):
     assert not np.array_equal(opened.mask, before)
 
 
-def test_undo_and_redo_open_the_image(opened, qtbot):
-    first, second = opened.keys[:2]
-    start = opened.mask.copy()
-    dot(opened, 10, 10, 2)
-    show(opened, qtbot, second)
-    dot(opened, 20, 20, 2)
-    show(opened, qtbot, opened.keys[2])
-    opened.undo()
-    opened.undo()  # at once, while the first image is loading
-    qtbot.waitUntil(lambda: opened.key == first and not opened.can_undo())
-    assert np.array_equal(opened.mask, start)
-    opened.redo()
-    opened.redo()
-    qtbot.waitUntil(lambda: opened.key == second and not opened.can_redo())
-    assert opened.mask[20, 20] == 2
-    assert opened.flush()
-    assert saved_mask(opened, first)[10, 10] == 2 and saved_mask(opened, second)[20, 20] == 2
-
-
 def test_undo_skips_missing_image(opened, qtbot):
     first, second = opened.keys[:2]
     dot(opened, 10, 10, 2)
@@ -329,33 +310,6 @@ def test_image_change_during_stroke_keeps_stroke(opened, root, qtbot):
     opened.close_project()
     assert annotation.read_mask(root / "masks" / f"{first}.png")[10, 10] == 2
     assert annotation.read_mask(root / "masks" / f"{second}.png")[30, 30] == 2
-
-
-def test_random_strokes_are_undone_and_redone(opened, qtbot):
-    rng = np.random.default_rng(7)
-    states = [opened.mask.copy()]
-    for _ in range(60):
-        x, y, r = rng.uniform(-5, 100), rng.uniform(-5, 85), rng.uniform(0.2, 20)
-        kind = rng.integers(4)
-        id = int(rng.choice([0, 1, 2, 254]))
-        if kind == 0:
-            opened.editor.paint_segment((x, y), (x + rng.uniform(-30, 30), y + 3), r, id)
-        elif kind == 1:
-            opened.editor.paint_polygon([tuple(p) for p in rng.uniform(-10, 100, (5, 2))], id)
-        elif kind == 2:
-            fill(opened.editor, (x, y), id)
-        else:
-            opened.editor.paint_region(rng.random((15, 9)) > 0.5, (int(x), int(y)), id)
-        if not np.array_equal(states[-1], opened.mask):
-            states.append(opened.mask.copy())
-    for state in reversed(states[:-1]):
-        opened.undo()
-        assert np.array_equal(opened.mask, state)
-    assert not opened.can_undo()
-    for state in states[1:]:
-        opened.redo()
-        assert np.array_equal(opened.mask, state)
-    assert opened.flush() and np.array_equal(saved_mask(opened, opened.key), states[-1])
 
 
 def test_new_verdict_discards_redo(opened):

@@ -21,12 +21,12 @@ from tests.session.journal_files import journal_files
 from tests.session.task_work import runner_of
 from workbench.core import problems
 from workbench.core.geometry.drawing import Rect
-from workbench.core.project import annotation, incremental_png, label_transaction
+from workbench.core.project import annotation, label_transaction
 from workbench.core.project.history import StepRecording
 from workbench.core.project.project import Project
 from workbench.inference.io.image_io import write_png
 from workbench.session.journal import Journal
-from workbench.session.label import Label, MaskChanged, load_label, save_label
+from workbench.session.label import Label, MaskChanged, encode_band, load_label, save_label
 from workbench.session.session import Session
 
 
@@ -59,8 +59,8 @@ def check_file(session: Session, key: str = "large.png") -> None:
 @pytest.fixture
 def encoded_bands(monkeypatch):
     """Heights of the bands that are encoded."""
-    heights, encode = [], incremental_png.encode_band
-    monkeypatch.setattr(incremental_png, "encode_band", lambda rows: heights.append(len(rows)) or encode(rows))
+    heights, encode = [], encode_band
+    monkeypatch.setattr("workbench.session.label.encode_band", lambda rows: heights.append(len(rows)) or encode(rows))
     return heights
 
 
@@ -83,6 +83,9 @@ def test_save_encodes_changed_bands_only(large, encoded_bands):
     dot(large, 900, 1000, 2)
     assert large.flush() and len(encoded_bands) <= 4
     check_file(large)
+    encoded_bands.clear()
+    large.notes.set_verdict("NG")
+    assert large.flush() and not encoded_bands
 
 
 def test_change_of_whole_mask_encodes_all_bands(large, encoded_bands):
@@ -95,14 +98,6 @@ def test_change_of_whole_mask_encodes_all_bands(large, encoded_bands):
     large.undo()
     assert large.flush()
     check_file(large)
-
-
-def test_saving_note_encodes_no_band(large, encoded_bands):
-    dot(large, 100, 100, 2)
-    assert large.flush()
-    encoded_bands.clear()
-    large.notes.set_verdict("NG")
-    assert large.flush() and not encoded_bands
 
 
 def test_save_after_failed_save_is_complete(large, encoded_bands, monkeypatch):
@@ -165,7 +160,7 @@ def test_saved_mask_contains_whole_strokes_only(project):
 
 def test_stroke_during_encoding_is_saved(project, monkeypatch):
     label = Label("a.png", mask=np.zeros((900, 2400), np.uint8), edits=1)
-    encode, count = incremental_png.encode_band, []
+    encode, count = encode_band, []
 
     def paint_meanwhile(rows):
         found = encode(rows)
@@ -175,7 +170,7 @@ def test_stroke_during_encoding_is_saved(project, monkeypatch):
                 mask[5, 5] = 1
         return found
 
-    monkeypatch.setattr(incremental_png, "encode_band", paint_meanwhile)
+    monkeypatch.setattr("workbench.session.label.encode_band", paint_meanwhile)
     saved = save_label(project, label, None, 0)
     assert saved.edits == label.edits == 2 and saved.counts == ((1, 1),)
     assert annotation.load_mask(project, "a.png")[5, 5] == 1
@@ -376,38 +371,6 @@ def test_journal_of_newer_version_is_kept_and_reported(session, root):
     )
 
 
-@pytest.mark.parametrize("save_delay", [600])  # no save by itself
-def test_several_images_are_recovered(opened, root, qtbot):
-    painted = {}
-    for key in opened.keys:
-        show(opened, qtbot, key)
-        dot(opened, 20, 20, 2)
-        painted[key] = opened.mask.copy()
-    crashed = copy_project(root, root.with_name("crashed"))
-    opened.close_project()
-    for folder in {(crashed / "masks" / key).parent for key in painted}:
-        (folder / ".0123456789abcdef.tmp").write_bytes(b"half")
-    problems_met = []
-    opened.problem_met.connect(problems_met.append)
-    assert opened.open_project(crashed) and opened.flush() and not problems_met
-    for key, mask in painted.items():
-        assert np.array_equal(saved_mask(opened, key), mask)
-    assert not list((crashed / "masks").rglob("*.tmp")) and not journal_files(opened)
-
-
-@pytest.mark.parametrize("save_delay", [600])  # no save by itself
-def test_temporary_files_of_killed_process_are_removed(opened, root):
-    dot(opened, 20, 20, 2)
-    folder = opened.project.mask_path(opened.key).parent
-    crashed = copy_project(root, root.with_name("crashed"))
-    opened.close_project()
-    folder = crashed / folder.relative_to(root)
-    (folder / ".0123456789abcdef.tmp").write_bytes(b"half")
-    (folder / ".mine.tmp").write_bytes(b"a person's")
-    assert opened.open_project(crashed) and opened.flush()
-    assert sorted(path.name for path in folder.glob(".*")) == [".mine.tmp"]
-
-
 # --- full and read-only disks ------------------------------------------------------------------------------
 
 
@@ -490,19 +453,6 @@ def test_folders_that_become_read_only_lose_no_labels(on_small_disk, small_disk,
         assert np.array_equal(saved_mask(session, key), start)
     qtbot.waitUntil(lambda: session.autosave.state == "saved", timeout=10_000)
     assert saved_mask(session, key)[20, 20] == 2 and np.array_equal(saved_mask(session, second), painted)
-
-
-@pytest.mark.skipif(os.name != "posix" or os.geteuid() == 0, reason="root may write everywhere")
-def test_read_only_folder_loses_no_labels(opened, qtbot):
-    folder = opened.project.mask_path(opened.key).parent
-    folder.chmod(0o555)
-    try:
-        dot(opened, 20, 20, 2)
-        qtbot.waitUntil(lambda: opened.autosave.state == "failed")
-    finally:
-        folder.chmod(0o755)
-    qtbot.waitUntil(lambda: opened.autosave.state == "saved", timeout=10_000)
-    assert saved_mask(opened, opened.key)[20, 20] == 2
 
 
 def test_truncated_record_is_written_again(tmp_path):

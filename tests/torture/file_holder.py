@@ -1,9 +1,9 @@
 """Program that holds files on Windows, as virus scanners, synchronized folders and backup programs do.
 
-    python -m tests.torture.file_holder FOLDER SHARE LOW HIGH
+    python -m tests.torture.file_holder FOLDER SHARE LOW HIGH CHANCE
 
-holds each new or changed file below FOLDER once, for LOW to HIGH milliseconds. SHARE: sum of 1 (others may read),
-2 (write), 4 (replace and delete). It ends with its standard input.
+holds each new or changed file below FOLDER once with the probability CHANCE, for LOW to HIGH milliseconds. SHARE: sum
+of 1 (others may read), 2 (write), 4 (replace and delete). It ends with its standard input.
 """
 
 from __future__ import annotations
@@ -38,9 +38,10 @@ def held(path: Path, share: int = 0) -> Iterator[None]:
 
 
 @contextlib.contextmanager
-def holding(folder: Path, share: int, low: float, high: float) -> Iterator[None]:
+def holding(folder: Path, share: int, low: float, high: float, chance: float = 1.0) -> Iterator[None]:
     """Run the program while the block runs. low, high: milliseconds."""
-    command = [sys.executable, "-m", "tests.torture.file_holder", str(folder), str(share), str(low), str(high)]
+    numbers = map(str, (share, low, high, chance))
+    command = [sys.executable, "-m", "tests.torture.file_holder", str(folder), *numbers]
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as process:
         assert process.stdout is not None and process.stdin is not None
         process.stdout.readline()
@@ -53,7 +54,7 @@ def holding(folder: Path, share: int, low: float, high: float) -> Iterator[None]
 
 def main() -> None:
     folder, share = sys.argv[1], int(sys.argv[2])
-    low, high = (float(value) / 1000 for value in sys.argv[3:])
+    low, high, chance = float(sys.argv[3]) / 1000, float(sys.argv[4]) / 1000, float(sys.argv[5])
     choice, seen, count, ended = random.Random(1), {}, [0], threading.Event()
 
     def hold(path: str) -> None:
@@ -70,6 +71,8 @@ def main() -> None:
                     state = os.stat(path)
                     if seen.get(path) != (stamp := (state.st_size, state.st_mtime_ns)):
                         seen[path] = stamp
+                        if choice.random() >= chance:
+                            continue
                         threading.Thread(target=hold, args=(path,), daemon=True).start()
     print(count[0], flush=True)
 

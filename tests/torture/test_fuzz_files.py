@@ -48,7 +48,7 @@ from workbench.session import display_presets
 from workbench.session.journal import decode_records, encode_record
 from workbench.session.preferences import Preferences
 from workbench.training import checkpoint
-from workbench.training.weights.encoder_weights import parse_weights
+from workbench.training.encoder_weights import parse_weights
 
 METRICS = {
     "dice": 0.8,

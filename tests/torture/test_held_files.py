@@ -7,7 +7,11 @@ from __future__ import annotations
 
 import json
 import sys
+import threading
+import time
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -16,6 +20,7 @@ from tests.cli.console_output import inside
 from tests.session.conftest import dot, settle, show
 from tests.spot_images import scene
 from tests.torture.file_holder import SHARING, held, holding
+from workbench.core.problems import Problem
 from workbench.core.project import annotation
 from workbench.core.project.class_merge import ClassMerge
 from workbench.core.project.project import Project
@@ -135,6 +140,110 @@ def test_training_and_export_with_files_held_for_a_moment(sharing, tmp_path, lab
         exported = run(capsys, "export", root, "--out", tmp_path / "work" / "line")
         assert exported["formats"]
     assert not leftovers(tmp_path / "work")
+
+
+def persist(action: Callable[[], Any], tries: int = 15) -> Any:
+    """Return what `action` returns once no file that it needs is held. Refusals before must give that reason."""
+    for _ in range(tries):
+        try:
+            return action()
+        except (Problem, Refused) as refused:
+            assert "another program has it open" in str(refused)
+            print("refused:", refused, file=sys.__stdout__)
+            time.sleep(2)
+    raise TimeoutError
+
+
+class Refused(Exception):
+    pass
+
+
+def verb(capsys, *arguments) -> Callable[[], dict]:
+    def run() -> dict:
+        capsys.readouterr()
+        status, out, err = inside(capsys, *arguments, "--json")
+        if status:
+            raise Refused(out + err)
+        return json.loads(out)
+
+    return run
+
+
+def settled(*folders: Path) -> bool:
+    """Return True once no temporary file is left; what was held is removed with a delay."""
+    for thread in threading.enumerate():
+        if thread.name == "removal":
+            thread.join()
+    return not leftovers(*folders) and not [path for folder in folders for path in folder.rglob("*.part*")]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("sharing", SHARING)
+def test_commands_with_some_files_held_for_five_seconds(sharing, tmp_path, labeled, capsys, qtbot):
+    """Test that a command ends well or says which file another program has open, and then ends well when repeated."""
+    work = tmp_path / "work"
+    work.mkdir()
+    root, made = work / "p", work / "made"
+    with holding(work, SHARING[sharing], 4900, 5000, 0.15):
+        persist(verb(capsys, "create", root, "--images", labeled, "--classes", "pit"))
+        persist(verb(capsys, "import", root, labeled))
+        before = persist(lambda: masks(root))
+        assert len(before) == COUNT and all(set(np.unique(mask)) == {0, 2} for mask in before.values())
+        statistics = persist(verb(capsys, "statistics", root))
+        assert statistics["classes"][1]["pictures"] + statistics["broken"] == COUNT
+        persist(verb(capsys, "check", root))
+        persist(verb(capsys, "labels", root, "--format", "png", made / "labels"))
+        persist(verb(capsys, "pack", root, work / "p.zip"))
+        persist(verb(capsys, "unpack", work / "p.zip", made))
+        session = Session(save_delay=0.02, retry=0.1)
+        assert session.open_project(root)
+        settle(session, qtbot)
+        for key in session.keys:
+            show(session, qtbot, key)
+            dot(session, 20, 100)
+            before[key] = session.mask.copy()
+        qtbot.waitUntil(session.flush, timeout=30_000)
+        session.end()
+        assert same(persist(lambda: masks(root)), before)
+
+        def merge() -> None:
+            with Project.open(root) as project:
+                assert not ClassMerge.prepare(project, [2], 1).execute().problems
+
+        persist(merge)
+        assert all(set(np.unique(mask)) == {0, 1} for mask in persist(lambda: masks(root)).values())
+        persist(verb(capsys, "import", root, "--undo"))
+        assert same(persist(lambda: masks(root)), before)
+        persist(verb(capsys, "import", root, labeled, "--overwrite"))
+        persist(verb(capsys, "import", root, "--undo"))
+        assert same(persist(lambda: masks(root)), before)
+    persist(
+        verb(capsys, "statistics", root)
+    )  # opens the project, which removes what an interrupted write has left in it
+    assert settled(work)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("sharing", SHARING)
+def test_training_and_export_with_some_files_held_for_five_seconds(sharing, tmp_path, labeled, capsys):
+    """Test also that an export, which writes too many files to meet no held one, leaves nothing over."""
+    work = tmp_path / "work"
+    root = work / "p"
+    with Project.create(root, classes=["spot"], images=labeled):
+        pass
+    run(capsys, "import", root, labeled)
+    with holding(work, SHARING[sharing], 4900, 5000, 0.15):
+        persist(verb(capsys, "train", root, "--model", "unet", "--epochs", "1"))
+        assert persist(verb(capsys, "evaluate", root, "--split", "all"))["pictures"] == COUNT
+        export = verb(capsys, "export", root, "--out", work / "line", "--formats", "onnx")
+        try:
+            persist(export, tries=3)
+        except TimeoutError:
+            assert not (work / "line").exists() or not any((work / "line").iterdir())
+            assert settled(work / "p" / "exports", work)
+    if not (work / "line").exists():
+        assert export()["formats"]
+    assert inside(capsys, "release", "verify", work / "line")[0] == 0 and settled(work)
 
 
 def test_mask_that_stays_held_stops_only_itself(tmp_path, labeled, capsys):

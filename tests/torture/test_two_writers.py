@@ -20,7 +20,6 @@ from workbench.core import problems
 from workbench.core.project import annotation, importing
 from workbench.core.project.project import Project, ProjectFile, read_project_file
 from workbench.core.runs.launch import worker_environment
-from workbench.session.session import Session
 
 HOLDER = """
 import sys
@@ -276,15 +275,6 @@ def refuse(*_: object) -> None:
     raise OSError(28, "No space left on device")
 
 
-def test_import_keeps_the_classes_of_another_program(tmp_path):
-    root = make_project(tmp_path / "p")
-    with Project.open(root) as project:
-        edit(root, added)
-        assert project.add_class("imported").id == 4
-        project.add_source(tmp_path)
-    assert [info.name for info in read_project_file(root).classes] == ["scratch", "dent", "by_editor", "imported"]
-
-
 def test_command_line_reports_a_merge(tmp_path, capsys, monkeypatch):
     root = make_project(tmp_path / "p")
     labels = tmp_path / "labels"
@@ -350,15 +340,3 @@ def test_random_edits_on_both_sides(tmp_path, cases, report):
             failed += not (good and file == project.file)
     report("project.json edited on both sides", tried, failed)
     assert not failed
-
-
-def test_second_window_is_read_only_and_keeps_nothing(painter, tmp_path):
-    root = make_project(tmp_path / "p")
-    one = painter(root)
-    one.strokes(2)
-    problems_met: list[Exception] = []
-    second = Session()
-    second.problem_met.connect(problems_met.append)
-    assert second.open_project(root) and not second.writable and isinstance(problems_met[0], problems.ProjectLocked)
-    second.close_project()
-    assert one.session.flush() and not one.lost(root) and not rescues()

@@ -21,7 +21,7 @@ from PIL import Image
 from tests.conftest import fill_project, scratched
 from tests.fork_server import SHORT_END
 from tests.shared_folder import shared_folder
-from workbench.core.project import annotation, source_trust
+from workbench.core.project import annotation, sources
 from workbench.core.project.project import Project, read_project_file
 from workbench.core.runs.child_process import ChildOutput, run_captured
 from workbench.core.runs.events import Event, Finished, Trouble, decode
@@ -182,7 +182,7 @@ def shared_run(tmp_path_factory, name: str, make: Callable[[Path], Run]) -> Run:
     shared = shared_folder(tmp_path_factory, name, train)
     copy = shutil.copytree(shared, tmp_path_factory.mktemp(name) / "copy")
     run = Run(copy / (copy / "run.txt").read_text("utf-8"))
-    source_trust.note_created(read_project_file(run.project_root).id)
+    sources.note_created(read_project_file(run.project_root).id)
     return run
 
 
@@ -332,8 +332,7 @@ def small_learner(
     from workbench.training.learner import Learner
     from workbench.training.losses import segmentation_loss
     from workbench.training.networks import UNet
-    from workbench.training.optimizers import make_optimizer
-    from workbench.training.precision import Precision, PrecisionChoice
+    from workbench.training.optimizers import Precision, PrecisionChoice, make_optimizer
 
     paddle.seed(0)
     net, mean = (UNet(1, 2, widths, contrast=False) for _ in range(2))
@@ -378,9 +377,9 @@ def simulated_gpu(monkeypatch):
 @pytest.fixture
 def gpu_training(simulated_gpu, project, monkeypatch, short_end):
     """Train in this process as on a GPU: 16-bit gradients, a loss scale that is too large at first, little memory."""
-    from workbench.training import losses, precision, training_loop
+    from workbench.training import losses, optimizers, training_loop
     from workbench.training.losses import segmentation_loss
-    from workbench.training.precision import LossScaler
+    from workbench.training.optimizers import LossScaler
     from workbench.training.reporter import Clock, ControlChannel, Reporter
 
     keys = fill_project(project, 7, good=3)
@@ -400,7 +399,7 @@ def gpu_training(simulated_gpu, project, monkeypatch, short_end):
     )
     monkeypatch.setattr(training_loop, "REPORT_SECONDS", 0.0)
     monkeypatch.setattr(
-        precision, "LossScaler", lambda **options: LossScaler(**{**options, "init_loss_scaling": gpu_run.scale})
+        optimizers, "LossScaler", lambda **options: LossScaler(**{**options, "init_loss_scaling": gpu_run.scale})
     )
 
     def loss(answer, truth, **weights):

@@ -13,7 +13,7 @@ from workbench.training import acceptance, losses
 from workbench.training.acceptance import AcceptanceFailure, run_item
 from workbench.training.device import Device
 from workbench.training.losses import segmentation_loss
-from workbench.training.precision import LossScaler
+from workbench.training.optimizers import LossScaler
 
 
 @pytest.fixture

@@ -18,7 +18,7 @@ from workbench.core.runs.run import Run
 from workbench.core.runs.training_settings import TrainingSettings, request
 from workbench.inference.io.opencv import cv2
 from workbench.inference.model_settings import ClassSettings, ModelSettings
-from workbench.training import checkpoint, precision
+from workbench.training import checkpoint, optimizers
 from workbench.training.device import Device, choose as choose_device
 from workbench.training.encoders import ResNet
 from workbench.training.evaluator import Evaluation, Evaluator, score_statistic
@@ -26,8 +26,7 @@ from workbench.training.finalize import reserve_time
 from workbench.training.learner import Learner, OutOfMemory
 from workbench.training.losses import IGNORED, segmentation_loss, verdict_loss
 from workbench.training.networks import UNet, mirrored, multiple_of
-from workbench.training.optimizers import load_weights, make_optimizer, weights
-from workbench.training.precision import LossScaler, Precision, PrecisionChoice
+from workbench.training.optimizers import LossScaler, Precision, PrecisionChoice, load_weights, make_optimizer, weights
 from workbench.training.previews import safe_name
 from workbench.training.threshold_search import (
     TEMPERATURES,
@@ -40,7 +39,6 @@ from workbench.training.threshold_search import (
     max_areas,
 )
 from workbench.training.training_context import Budget, one_cycle
-from workbench.training.weights import warm_start
 
 GPU = Device("gpu:0", "a card", (8, 0))
 
@@ -322,12 +320,12 @@ def test_unavailable_device_is_a_problem(requested):
 
 
 def test_precision_has_a_reason():
-    processor = precision.choose("fp16", Device("cpu"))
+    processor = optimizers.choose_precision("fp16", Device("cpu"))
     assert processor.name == "fp32" and "fp16" in processor.reason
-    assert precision.choose("auto", GPU).name == "fp16"
-    assert precision.choose("auto", Device("gpu:0", "", (6, 1))).name == "fp32"
+    assert optimizers.choose_precision("auto", GPU).name == "fp16"
+    assert optimizers.choose_precision("auto", Device("gpu:0", "", (6, 1))).name == "fp32"
     with pytest.raises(problems.BadSettings, match="8.0"):
-        precision.choose("bf16", Device("gpu:0", "", (7, 5)))
+        optimizers.choose_precision("bf16", Device("gpu:0", "", (7, 5)))
 
 
 @pytest.fixture
@@ -540,14 +538,14 @@ def test_output_layers_of_common_classes_are_copied_and_new_ones_start_untrained
     old = {"head.weight": generator.normal(size=(12, 5, 1, 1)), "head.bias": generator.normal(size=12)}
     new = {"head.weight": np.zeros((16, 5, 1, 1)), "head.bias": np.zeros(16)}
     arrays = dict(old)
-    warm_start._match_output_layers(arrays, new, ["", 3, 7], ["", 7, 9, 3])
+    checkpoint._match_output_layers(arrays, new, ["", 3, 7], ["", 7, 9, 3])
     for part, place, was in [(p, *pair) for p in old for pair in ((0, 0), (1, 2), (3, 1))]:
         assert (arrays[part][4 * place : 4 * place + 4] == old[part][4 * was : 4 * was + 4]).all()
     assert not arrays["head.weight"][8:12].any() and not arrays["head.bias"][8:12].any()
     verdicts = {"head.weight": generator.normal(size=(6, 2)), "head.bias": generator.normal(size=2)}
     arrays = dict(verdicts)
     fresh = {"head.weight": np.zeros((6, 3)), "head.bias": np.zeros(3)}
-    warm_start._match_output_layers(arrays, fresh, ["NG", "OK"], ["NG", "dent", "OK"])
+    checkpoint._match_output_layers(arrays, fresh, ["NG", "OK"], ["NG", "dent", "OK"])
     assert (arrays["head.weight"][:, [0, 2]] == verdicts["head.weight"]).all() and not arrays["head.weight"][:, 1].any()
     assert arrays["head.bias"].tolist() == [verdicts["head.bias"][0], 0, verdicts["head.bias"][1]]
 

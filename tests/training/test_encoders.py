@@ -20,11 +20,11 @@ from workbench.core.runs.run import create_run
 from workbench.core.runs.training_settings import request
 from workbench.inference.engines.registry import KINDS
 from workbench.training import networks
+from workbench.training.encoder_weights import load_initial_weights
 from workbench.training.encoders import Lite0Body
 from workbench.training.networks import UNet
 from workbench.training.onnx_graph import to_onnx
 from workbench.training.optimizers import load_weights, make_optimizer
-from workbench.training.weights.encoder_weights import load_initial_weights
 
 
 @pytest.mark.parametrize(("encoder", "parameters"), [("resnet18", 11.2), ("resnet34", 21.3)])

@@ -10,7 +10,7 @@ import pytest
 
 from tests.training.conftest import make_run, state_of
 from workbench.core.messages import Message
-from workbench.core.problems import DeviceMissing, WorkerFailed
+from workbench.core.problems import DeviceMissing
 from workbench.core.runs import planner
 from workbench.core.runs.events import Finished, Preview, Progress, Trouble
 from workbench.core.runs.run import write_settings
@@ -119,15 +119,9 @@ def fail_above(side: int, error: Exception, monkeypatch) -> list[int]:
     return sides
 
 
-def test_validation_whose_gpu_fails_ends_the_run_with_advice(gpu_training, monkeypatch):
-    gpu_training.fits, gpu_training.scale = 4, 1.0
-    fail_above(0, OSError(LAUNCH_FAILURE), monkeypatch)
-    with pytest.raises(WorkerFailed, match=r"the GPU failed \(CUDA error\(719\).*restart the computer"):
-        gpu_training.train()
-    assert gpu_training.run.resumable
-
-
-@pytest.mark.parametrize("error", [MemoryError(OUT_OF_MEMORY), OSError(LAUNCH_FAILURE)])
+@pytest.mark.parametrize(
+    "error", [MemoryError(OUT_OF_MEMORY), pytest.param(OSError(LAUNCH_FAILURE), marks=pytest.mark.slow)]
+)
 def test_final_evaluation_that_fails_keeps_the_model(gpu_training, monkeypatch, error):
     evaluate_all = finalize._evaluate_all
 

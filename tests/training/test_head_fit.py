@@ -19,9 +19,9 @@ from workbench.core.runs.run import Run, create_run
 from workbench.core.runs.training_settings import TrainingSettings, request
 from workbench.inference.predictor import Predictor
 from workbench.training.checkpoint import BestCheckpoint
+from workbench.training.encoder_weights import load_initial_weights
 from workbench.training.encoders import Lite0Classifier
 from workbench.training.onnx_graph import MAPS, OUTPUT, statistics_onnx, to_onnx
-from workbench.training.weights.encoder_weights import load_initial_weights
 
 
 @pytest.fixture(params=[False, True], ids=["as it is", "standardized"])

@@ -13,7 +13,7 @@ from workbench.core.runs.training_settings import TrainingSettings
 from workbench.inference.engines.paddle_engine import PaddleEngine
 from workbench.inference.model_settings import EngineOptions
 from workbench.training import onnx_graph
-from workbench.training.encoders import Lite0Classifier, ResNet
+from workbench.training.encoders import Lite0Classifier, ResNet, Standardized
 from workbench.training.export.export_formats import save_program
 from workbench.training.networks import UNet
 
@@ -92,6 +92,17 @@ def test_uniform_image_has_finite_results(network_case):
     model = onnx_graph.to_onnx(net, channels, side).SerializeToString()
     batch = np.full((1, channels, side or 64, side or 64), 1.7, np.float32)
     assert np.abs(output_of_onnx(model, batch) - output_of(net, batch)).max() < 2e-5
+
+
+@paddle.no_grad()
+def test_means_over_a_large_image_are_exact():
+    batch = (np.random.default_rng(1).standard_normal((1, 1, 512, 512)) * 0.1 - 0.7).astype(np.float32)
+    exact = batch.astype(np.float64)
+    values = Standardized(append=False)(paddle.to_tensor(batch)).numpy()
+    expected = (exact - exact.mean()) / np.sqrt(exact.var() + Standardized.epsilon)
+    assert np.abs(values - expected).max() < 1e-5
+    moments = Lite0Classifier(1, 2, rate=1.0).statistics(paddle.to_tensor(batch)).numpy()[0, :2]
+    assert moments == pytest.approx([exact.mean(), np.sqrt(exact.var() + Lite0Classifier.epsilon)], abs=1e-6)
 
 
 @pytest.mark.slow

@@ -12,13 +12,12 @@ import paddle
 import pytest
 
 from tests.training.conftest import arrays_of, small_batch, small_learner, state_of
-from workbench.core.problems import RunBroken, WorkerFailed
+from workbench.core.problems import WorkerFailed
 from workbench.core.runs.events import Finished, Started, Step, Trouble
-from workbench.training import device, evaluator, losses, precision, training_loop
+from workbench.training import device, evaluator, losses, optimizers, training_loop
 from workbench.training.device import Device
 from workbench.training.learner import Learner
-from workbench.training.optimizers import load_weights, weights
-from workbench.training.precision import LossScaler, Precision, PrecisionChoice
+from workbench.training.optimizers import LossScaler, Precision, PrecisionChoice
 from workbench.training.training_context import TrainingContext
 
 
@@ -161,7 +160,7 @@ def test_16_bit_weights_on_request_only(monkeypatch, level):
     [("fp32", (8, 0), "fp32"), ("fp16", (7, 0), "fp16"), ("bf16", (9, 0), "bf16"), ("auto", (7, 5), "fp16")],
 )
 def test_precision_of_a_gpu(requested, capability, name):
-    assert precision.choose(requested, Device("gpu:0", "A card", capability)).name == name
+    assert optimizers.choose_precision(requested, Device("gpu:0", "A card", capability)).name == name
 
 
 def test_reason_for_a_missing_gpu(simulated_gpu, monkeypatch):
@@ -298,25 +297,6 @@ def test_predicting_images_needs_less_memory_in_smaller_batches():
     images = np.arange(3 * 8 * 8, dtype=np.float32).reshape(3, 1, 8, 8)
     assert evaluator.DygraphEngine(Net())(images).shape == (3, 1, 8, 8)
     assert paddle.is_grad_enabled()  # gradients are enabled again
-
-
-def test_master_weights_of_an_optimizer_are_restored(simulated_gpu):
-    """Level O2: the optimizer keeps 32-bit weights. They are created here, since a CPU has no such steps."""
-
-    one, other = (small_learner(loss=lambda answer, truth: answer.sum(), average=0.0) for _ in range(2))
-    for made, value in ((one, 1.25), (other, 0.0)):
-        for parameter in made.net.parameters():
-            made.optimizer._master_weights[parameter.name] = paddle.full(parameter.shape, value)
-    kept = one.optimizer_arrays()
-    assert {name.partition("/")[0] for name in kept} == {"master"}
-    other.load_optimizer(kept)
-    assert all((tensor.numpy() == 1.25).all() for tensor in other.optimizer._master_weights.values())
-    images = np.ones((2, 1, 16, 16), np.float32)
-    other.step(images, images[:, 0].astype(np.uint8), 1e-3)
-    fast = weights(other.net)
-    assert all((fast[name] == array).all() for name, array in weights(other.mean).items())  # no average was requested
-    with pytest.raises(RunBroken, match="missing"):
-        load_weights(other.net, {}, "x")
 
 
 def test_other_errors_are_not_changed_to_memory_errors(simulated_gpu):

@@ -12,7 +12,7 @@ import pytest
 
 from tests.conftest import scratched
 from workbench.cli import main
-from workbench.core.project import source_trust
+from workbench.core.project import sources
 from workbench.core.runs.model_lookup import ContainedEngine, open_predictor
 from workbench.core.runs.run import Run
 from workbench.inference.model_settings import MODEL_FILE, UNSURE, load_settings, save_settings
@@ -36,7 +36,7 @@ def test_the_best_network_has_activation_maps(trained_resnet):
 def test_run_of_a_project_from_elsewhere_gives_what_it_gives_here(trained_resnet, monkeypatch, tmp_path):
     image = scratched(np.random.default_rng(11))[0]
     expected = open_predictor(trained_resnet.best).predict(image, keep_heat=True)
-    monkeypatch.setattr(source_trust, "_allowed", {})
+    monkeypatch.setattr(sources, "_allowed", {})
     monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path))
     predictor = open_predictor(trained_resnet.best)
     found = predictor.predict(image, keep_heat=True)

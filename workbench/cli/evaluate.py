@@ -20,8 +20,8 @@ import numpy as np
 
 from workbench.cli import image_evaluation
 from workbench.cli.image_evaluation import print_images
+from workbench.cli.model_verbs import add_run_arguments, report_in_use
 from workbench.cli.train import expectation_lines, summary
-from workbench.cli.use import add_run_arguments, report_in_use
 from workbench.cli.verb_runner import Console, WrongUse, add_project
 from workbench.core import messages, problems
 from workbench.core.adoption.adopted_run import refresh_dataset
@@ -32,7 +32,7 @@ from workbench.core.documents.report_content import ReportImages, evaluation_rep
 from workbench.core.documents.run_blocks import size_range
 from workbench.core.evaluation import figure_texts, gauge_study, operating_point
 from workbench.core.evaluation.evaluation_comparison import EvaluationComparison
-from workbench.core.evaluation.figure_report import mask_report, verdict_report
+from workbench.core.evaluation.figure_texts import mask_report, verdict_report
 from workbench.core.evaluation.figures import Figure
 from workbench.core.evaluation.gauge_study import FOLDER
 from workbench.core.evaluation.intervals import MIN_PARTS
@@ -47,7 +47,6 @@ from workbench.core.evaluation.split_evaluation import (
     evaluate_run,
 )
 from workbench.core.messages import Message
-from workbench.core.problems import CannotWrite
 from workbench.core.project.grouping import find_duplicates
 from workbench.core.project.project import MAX_CLASS_ID, Project, read_project_file
 from workbench.core.project.storage import write_text
@@ -372,10 +371,10 @@ def write_report(document: Document, path: Path, language: str) -> None:
             command = program_command("--print", page, path)
             done = subprocess.run(command, env=environment, capture_output=True, text=True, errors="replace")
     except OSError as error:
-        raise CannotWrite.of(path, error) from error
+        raise problems.CannotWrite.of(path, error) from error
     if done.returncode:
         why = (done.stderr.strip().splitlines() or ["the printer of the page ended"])[-1].rstrip(".")
-        raise CannotWrite(path=str(path), why=f"{why}. Save it as .html instead")
+        raise problems.CannotWrite(path=str(path), why=f"{why}. Save it as .html instead")
 
 
 def add_gauge_arguments(parser: argparse.ArgumentParser) -> None:
@@ -415,7 +414,7 @@ def run_gauge(options: argparse.Namespace, console: Console) -> dict[str, Any]:
     assert study is not None  # it cannot be canceled
     try:
         gauge_study.store(chosen, study)
-    except CannotWrite as problem:
+    except problems.CannotWrite as problem:
         console.note(f"{problem} Reports do not contain this study.")
     notes = list(map(str, gauge_study.cautions(study, chosen, operating_point.settings_of(chosen))))
     console.line(str(report_content.scope_text(study)))

@@ -1,6 +1,7 @@
 """Verb `export`: folder of a run that works without the workbench, kept only if its results agree with the run.
 
-The verb `demo` generates a project, trains, evaluates, exports and runs the self-test of each export.
+The verb `demo` generates a project, trains, evaluates, exports and runs the self-test of each export. `release`
+verifies an export and those before it, or repeats its training and compares.
 """
 
 from __future__ import annotations
@@ -9,36 +10,33 @@ import argparse
 import contextlib
 import os
 import sys
+import tempfile
 import time
 from pathlib import Path
 from typing import Any
 
-from workbench.cli.evaluate import evaluate
+from workbench.cli.evaluate import compare_runs, evaluate
+from workbench.cli.model_verbs import add_run_arguments, report_in_use
 from workbench.cli.train import follow, summary
-from workbench.cli.use import add_run_arguments, report_in_use
 from workbench.cli.verb_runner import Console, WrongUse, add_project, percent, progress_bar
 from workbench.core import problems
 from workbench.core.evaluation.figure_texts import full_name
+from workbench.core.evaluation.repeated_training import cautions, changed_data, copy_for_training
 from workbench.core.images.image_files import read
+from workbench.core.json_files import load_object
 from workbench.core.project import annotation
 from workbench.core.project.project import Project, read_project_file
+from workbench.core.runs import export_options
 from workbench.core.runs.child_process import run_captured
 from workbench.core.runs.events import Event, Progress, Trouble
-from workbench.core.runs.export_options import (
-    COMMAND_LINE_FORMATS,
-    FORMATS,
-    LAYOUTS,
-    ExportOptions,
-    add_export_arguments,
-    check_line_shape,
-)
 from workbench.core.runs.launch import is_frozen, paddle_installed
 from workbench.core.runs.pip_commands import paddle_command_here
+from workbench.core.runs.release import RELEASE_FILE, verify
 from workbench.core.runs.run import Run, find_run
 from workbench.core.runs.run_history import count_good_images, run_line
 from workbench.core.runs.training_process import export_run, new_run
 from workbench.core.runs.training_settings import request
-from workbench.core.sample.sample_project import best_threshold_dice, make_sample
+from workbench.core.sample_project import best_threshold_dice, make_sample
 from workbench.core.text_patterns import counted, fill
 from workbench.inference.batch import runner
 from workbench.inference.batch.input_paths import collect_images
@@ -52,22 +50,22 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_project(parser)
     add_run_arguments(parser, "run to export")
     parser.add_argument("--out", type=Path, metavar="DIR", help="new folder for the export (PROJECT/exports/RUN)")
-    add_export_arguments(parser)
+    export_options.add_export_arguments(parser)
     lite = f"Python 3.8 with paddlelite, which makes and runs the format lite (the variable {PYTHON_VARIABLE})"
     parser.add_argument("--lite-python", type=Path, metavar="PATH", help=lite)
 
 
 def run(options: argparse.Namespace, console: Console) -> dict[str, Any]:
-    unknown = [name for name in options.formats if name not in FORMATS]
+    unknown = [name for name in options.formats if name not in export_options.FORMATS]
     if unknown or not options.formats:
-        raise WrongUse(f"formats are {', '.join(FORMATS)}, not {', '.join(unknown) or 'none'}")
+        raise WrongUse(f"formats are {', '.join(export_options.FORMATS)}, not {', '.join(unknown) or 'none'}")
     if (options.target is not None and options.target <= 0) or options.seconds < 0:
         raise WrongUse("--target must be above 0 and --seconds must not be negative")
     if options.lite_python is not None:
         os.environ[PYTHON_VARIABLE] = str(options.lite_python.absolute())  # for this process and the one that exports
     if options.shape is not None:
         try:
-            check_line_shape(options.shape)
+            export_options.check_line_shape(options.shape)
         except problems.BadSettings as problem:
             raise WrongUse(f"--shape {problem.fields['why']}") from problem
     root = options.project.absolute()
@@ -76,12 +74,14 @@ def run(options: argparse.Namespace, console: Console) -> dict[str, Any]:
     in_use = report_in_use(root, console)
     for text in false_alarms(trained):
         console.note(text)
-    result = export(trained, console, ExportOptions.from_namespace(options), out=options.out)
+    result = export(trained, console, export_options.ExportOptions.from_namespace(options), out=options.out)
     print_export(result, console)
     return result | in_use
 
 
-def export(run: Run, console: Console, options: ExportOptions, *, out: Path | None = None) -> dict[str, Any]:
+def export(
+    run: Run, console: Console, options: export_options.ExportOptions, *, out: Path | None = None
+) -> dict[str, Any]:
     """Run the export in the child. Return the JSON of the verb.
 
     out: a new folder; by default below `exports/`. Raises ExportExists, ParityFailed and the problem that the child
@@ -157,7 +157,7 @@ def print_export(result: dict[str, Any], console: Console) -> None:
     if result["line"]:
         size = "x".join(map(str, result["line"]["shape"]))
         console.line(f"  Model for other programs, {size} pixels: {result['line']['path']}")
-    for layout in (LAYOUTS[name] for name in result["formats"] if name in LAYOUTS):
+    for layout in (export_options.LAYOUTS[name] for name in result["formats"] if name in export_options.LAYOUTS):
         console.line(f"  For {layout.program}: {Path(result['path']) / layout.file}")
     console.line(f"  Run it with: python {Path(result['path']) / 'predict.py'} IMAGES --out results")
 
@@ -275,7 +275,7 @@ def _one_model(root: Path, settings: Any, console: Console) -> dict[str, Any]:
     run = Run(trained["path"])
     _, measured = evaluate(run, console)
     # A short benchmark is enough for a demo.
-    exported = export(run, console, ExportOptions(COMMAND_LINE_FORMATS, seconds=2))
+    exported = export(run, console, export_options.ExportOptions(export_options.COMMAND_LINE_FORMATS, seconds=2))
     _self_test(Path(exported["path"]))
     console.line(
         f"{settings.model}: {counted(trained['steps'], 'step')} in {trained['seconds']:.0f} s, "
@@ -341,3 +341,65 @@ def _print_result(result: dict[str, Any], root: Path, console: Console) -> None:
     console.line(f"Exports:       {root / 'exports'}")
     console.line(f"Open a window: workbench {root}")
     console.line(f"Duration: {result['seconds'] / 60:.1f} minutes.")
+
+
+def add_release_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "action",
+        choices=("verify", "reproduce"),
+        help="verify: compare every file with its checksum; reproduce: verify, train again in a copy of the project "
+        "and compare both models",
+    )
+    parser.add_argument("export", type=Path, metavar="EXPORT", help="folder written by 'workbench export'")
+    parser.add_argument(
+        "--project", type=Path, metavar="PROJECT", help="with reproduce: project of the run (that of the export)"
+    )
+    parser.add_argument(
+        "--out", type=Path, metavar="DIR", help="with reproduce: new folder that keeps the copy with the new run"
+    )
+
+
+def run_release(options: argparse.Namespace, console: Console) -> dict[str, Any]:
+    """Verify an export and those before it. Raises ReleaseBroken, ReleaseChanged, NotReproducible."""
+    folder = options.export.absolute()
+    changed, chain = verify(folder)
+    if changed:
+        raise problems.ReleaseChanged(path=str(options.export), why=" ".join(changed[:5]))
+    console.line(f"{options.export} is as it was released.")
+    result: dict[str, Any] = {"path": folder, "predecessors": chain}
+    if options.action == "reproduce":
+        if options.out is not None and options.out.exists():
+            raise WrongUse("--out needs a new folder")
+        return result | _reproduce(folder, options, console)
+    for before in chain:
+        console.line(f"  before it: {before['export']} (run {before['run']}), {before['state']}")
+    return result
+
+
+def _reproduce(folder: Path, options: argparse.Namespace, console: Console) -> dict[str, Any]:
+    record = load_object(folder / RELEASE_FILE, problems.ReleaseBroken)
+    root = folder.parents[1] if options.project is None else options.project.absolute()
+    former = Run(root / "runs" / Path(str(record.get("run"))).name)
+    with Project.open(root, write=False) as project:
+        data = changed_data(record, former, project)
+        if data:
+            for text in data:
+                console.note(f"{text}.")
+            raise problems.NotReproducible(path=str(options.export), why=data[0], n=len(data))
+        other = cautions(record, former)
+        for text in other:
+            console.note(text)
+        with tempfile.TemporaryDirectory(prefix="workbench-release-") as temporary:
+            former, again = copy_for_training(project, former, (options.out or Path(temporary) / "copy").absolute())
+            console.line(f"Training again in {again.project_root}.")
+            trained = follow(again, console)
+            evaluation, _ = evaluate(former, console)
+            compared = compare_runs(evaluation, again, console)
+    outcomes = [figure["outcome"] for figure in compared["figures"]]
+    differing = sum(each in ("better", "worse") for each in outcomes)
+    console.line(
+        f"{differing} of {len(outcomes)} figures differ by more than chance."
+        if differing
+        else "No figure differs by more than chance."
+    )
+    return {"run": record.get("run"), "steps": trained["steps"], "changes": other, "comparison": compared}

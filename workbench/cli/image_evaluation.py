@@ -6,12 +6,21 @@ import argparse
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from workbench.cli.verb_runner import Console, WrongUse, percent
+from workbench.cli.verb_runner import Console, WrongUse, number_in, percent
 from workbench.core.evaluation import operating_point
-from workbench.core.evaluation.image_ranking import FALSE_SHARES, ScoredImage, auroc_interval, image_auroc, recall_at
 from workbench.core.evaluation.intervals import Interval, limits
 from workbench.core.evaluation.operating_point import ChosenRule, OperatingPoint
-from workbench.core.evaluation.verdict_rules import RuleChoice, choose_rule, evaluate_rule, rule_note
+from workbench.core.evaluation.verdict_rules import (
+    FALSE_SHARES,
+    RuleChoice,
+    ScoredImage,
+    auroc_interval,
+    choose_rule,
+    evaluate_rule,
+    image_auroc,
+    recall_at,
+    rule_note,
+)
 from workbench.core.messages import stored_text, with_messages
 from workbench.core.runs.run import Run
 from workbench.core.text_patterns import counted
@@ -43,7 +52,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     group.add_argument(
         "--verdict-border",
-        type=_width,
+        type=number_in(0, 1000),
         metavar="PX",
         help="strip along the border of each image that does not count for the verdict and the anomaly score, instead "
         "of the one chosen by the training (0 to 1000 pixels)",
@@ -53,15 +62,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         action="store_true",
         help="use rule and border in predictions and exports from now on",
     )
-
-
-def _width(text: str) -> int:
-    if not 0 <= int(text) <= 1000:
-        raise argparse.ArgumentTypeError(f"must be from 0 to 1000, not {text}")
-    return int(text)
-
-
-_width.__name__ = "whole number"
 
 
 def parse_choice(text: str, names: str | None, settings: ModelSettings) -> RuleChoice | None:

@@ -3,8 +3,8 @@
 Each has three files: STEM.SUFFIX, the image as it arrived, STEM.mask.png, the class map that was predicted, and
 STEM.json, its record as a result output gets it, with `sha256` of the image and `kept`, the reason. STEM is the time
 and the beginning of the checksum. The record is written last. No image is kept twice, also by several processes: each
-creates an empty file in `.marks`, named by the checksum, before it keeps an image. `workbench inbox` takes images from
-such a folder into a project (`core/suggestions/line_images.py`).
+creates an empty file in `.marks`, named by the checksum, before it keeps an image. The verb `inbox` lists such images
+and takes them into a project (`core/suggestions/line_images.py`).
 """
 
 from __future__ import annotations
@@ -26,14 +26,16 @@ from typing import Any
 import numpy as np
 
 from workbench.cli.sinks.sink_base import ERROR, NG, Record, RecordMaker
-from workbench.cli.verb_runner import WrongUse
+from workbench.cli.verb_runner import Console, WrongUse, number_in
+from workbench.core.project.project import Project
 from workbench.core.project.storage import json_bytes
-from workbench.core.suggestions.line_images import MASK_SUFFIX, RECORD_SUFFIX
+from workbench.core.suggestions.line_images import KEPT, MASK_SUFFIX, RECORD_SUFFIX, known_marks, read_kept, take
+from workbench.core.text_patterns import counted
 from workbench.inference.io.file_access import make_folder, reason, remove_file, write_atomic
 from workbench.inference.io.image_io import encode_png
 from workbench.inference.model_settings import ModelSettings
 from workbench.inference.predictor import Prediction
-from workbench.inference.verdict_rule import UNSURE, unlike_text
+from workbench.inference.verdict_rule import UNSURE, result_text, unlike_text
 
 _MB, _DAYS, _EVERY = 2000.0, 30.0, 100
 _STEM = re.compile(r"\d{8}T\d{9}-[0-9a-f]{16}")
@@ -58,11 +60,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "images kept for labeling", "NG, unsure and unlike images, and a sample of the others; off without --inbox"
     )
     group.add_argument("--inbox", type=Path, metavar="DIR", help="keep such images with their results in this folder")
-    group.add_argument("--inbox-mb", type=float, metavar="N", help=f"size of the folder; the oldest go ({_MB:g})")
-    group.add_argument("--inbox-days", type=float, metavar="N", help=f"age at which images are removed ({_DAYS:g})")
-    group.add_argument(
-        "--inbox-every", type=int, metavar="N", help=f"keep one in N of the other images; 0 for none ({_EVERY})"
-    )
+    positive = number_in(0, kind=float, above=True)
+    every = f"keep one in N of the other images; 0 for none ({_EVERY})"
+    group.add_argument("--inbox-mb", type=positive, metavar="N", help=f"size of the folder; the oldest go ({_MB:g})")
+    group.add_argument("--inbox-days", type=positive, metavar="N", help=f"age at which images are removed ({_DAYS:g})")
+    group.add_argument("--inbox-every", type=number_in(0), metavar="N", help=every)
 
 
 def plan_inbox(options: argparse.Namespace) -> KeepPlan | None:
@@ -73,8 +75,6 @@ def plan_inbox(options: argparse.Namespace) -> KeepPlan | None:
             raise WrongUse(f"--inbox-{name} needs --inbox")
         return None
     mb, days, every = (usual if value is None else value for value, usual in zip(given.values(), (_MB, _DAYS, _EVERY)))
-    if not 0 < mb < 1e9 or not 0 < days < 1e5 or every < 0:
-        raise WrongUse("--inbox-mb and --inbox-days must be above 0, and --inbox-every at least 0")
     return KeepPlan(options.inbox.absolute(), mb * 2**20, days * 86400, int(every), options.ok_verdict)
 
 
@@ -192,3 +192,38 @@ def _suffix(data: bytes) -> str:
     if data[:1] == b"P" and data[1:2] in b"123456":
         return ".pnm"
     return next((suffix for start, suffix in _SIGNATURES if data.startswith(start)), ".jp2")
+
+
+def add_inbox_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("project", type=Path, metavar="PROJECT", help="project folder")
+    parser.add_argument("folder", type=Path, metavar="DIR", help="folder of --inbox, of serve or predict --watch")
+    parser.add_argument("--kept", choices=KEPT, help="only images that were kept for this reason")
+    parser.add_argument("--take", action="store_true", help="copy the images into the project, none of them twice")
+    parser.add_argument(
+        "--accept", action="store_true", help="with --take: store predictions as labels instead of suggestions"
+    )
+
+
+def run_inbox(options: argparse.Namespace, console: Console) -> dict[str, Any]:
+    images, broken = read_kept(options.folder)
+    images = [image for image in images if options.kept in (None, image.record.get("kept"))]
+    with Project.open(options.project, write=options.take) as project:
+        known = known_marks(project)
+        entries = [
+            {"path": image.path, "kept": image.record.get("kept"), "verdict": image.record.get("verdict")}
+            | {"time": image.record.get("time"), "taken": image.mark in known}
+            for image in images
+        ]
+        result: dict[str, Any] = {"pictures": entries, "skipped": [{"path": name, "why": why} for name, why in broken]}
+        if options.take:
+            taken = take(project, images, accept=options.accept)
+            result["taken"] = taken.keys
+            result["skipped"] += [{"path": name, "why": why} for name, why in taken.skipped]
+            console.line(f"{counted(len(taken.keys), 'image')} taken, {taken.known} already in the project.")
+        else:
+            for image, entry in zip(images, entries):
+                state = "in the project" if entry["taken"] else entry["kept"]
+                console.line(f"{image.path.name}: {state}, {result_text(image.record)}")
+    for skipped in result["skipped"]:
+        console.note(f"{skipped['path']}: skipped, {skipped['why']}")
+    return result

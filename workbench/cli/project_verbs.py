@@ -10,17 +10,6 @@ from pathlib import Path
 from typing import Any
 
 from workbench.cli.verb_runner import Console, WrongUse, add_project
-from workbench.core.check.project_check import check, findings_csv, kind_texts
-from workbench.core.check.project_statistics import (
-    UM_PER_MM,
-    ProjectStatistics,
-    class_csv,
-    csv_definitions,
-    project_statistics,
-    region_csv,
-    summary,
-    to_json,
-)
 from workbench.core.images.image_files import count_unused, unused_texts
 from workbench.core.problems import NotInProject, UntrustedPlaces
 from workbench.core.project import trash
@@ -31,6 +20,17 @@ from workbench.core.project.plausibility import image_concerns
 from workbench.core.project.project import Project, locate_source, source_reports
 from workbench.core.project.sources import walk
 from workbench.core.project.storage import write_bytes
+from workbench.core.project_check import check, findings_csv, kind_texts
+from workbench.core.project_statistics import (
+    UM_PER_MM,
+    ProjectStatistics,
+    class_csv,
+    csv_definitions,
+    project_statistics,
+    region_csv,
+    summary,
+    to_json,
+)
 from workbench.core.text_patterns import counted, fill, split_names
 from workbench.inference.text_safety import SUFFIX
 

@@ -7,12 +7,12 @@ import json
 from dataclasses import dataclass, field
 from typing import Any
 
-from workbench.cli.use import report_in_use
+from workbench.cli.model_verbs import report_in_use
 from workbench.cli.verb_runner import Console, WrongUse, add_project, progress_bar
 from workbench.core import problems
 from workbench.core.evaluation import figure_texts
 from workbench.core.evaluation.expectation import Expectation
-from workbench.core.evaluation.figure_report import stored_figures
+from workbench.core.evaluation.figure_texts import stored_figures
 from workbench.core.project.project import Project, read_project_file
 from workbench.core.runs.events import Evaluated, Event, Finished, Profiled, Progress, Started, Step, Trouble
 from workbench.core.runs.run import Run, find_run, plan_run
@@ -243,7 +243,7 @@ def expectation_lines(result: dict[str, Any]) -> list[str]:
 
 
 def summary(metrics: dict[str, Any]) -> str:
-    """Format the main figures of a report of core.evaluation.figure_report in one line."""
+    """Format the main figures of a report of core.evaluation.figure_texts in one line."""
     texts = [f"{figure_texts.name(row)} {figure_texts.text(row, digits=3)}" for row in stored_figures(metrics)]
     texts.append(counted(metrics.get("pictures", 0), "image"))
     return "; ".join([*texts, *(["cross-fitted thresholds"] if metrics.get("chosen_on") == "cross_fitted" else [])])

@@ -15,7 +15,7 @@ from pydantic import BaseModel, ConfigDict, TypeAdapter, ValidationError
 from typing_extensions import TypedDict
 
 from workbench.core.messages import Message
-from workbench.core.problems import Problem
+from workbench.core.problems import Problem, unreadable
 from workbench.inference.io.json_io import LIMIT, JsonError, parse_json, read_file
 
 M = TypeVar("M", bound=BaseModel)
@@ -30,7 +30,7 @@ def load_json(path: Path, broken: type[Problem], *, limit: int = LIMIT, finite: 
     try:
         return parse_json(read_file(path, limit=limit), finite=finite)
     except JsonError as error:
-        raise broken(path=str(path), why=str(error)) from error
+        raise unreadable(broken, path, error.__cause__, str(error)) from error
 
 
 def load_object(path: Path, broken: type[Problem], *, limit: int = LIMIT, finite: bool = True) -> dict[str, Any]:

@@ -10,44 +10,8 @@ import errno
 from functools import cache
 from pathlib import Path
 
-from workbench.core.model_problems import (
-    AreaLeavesDefects as AreaLeavesDefects,
-    AreaUnusable as AreaUnusable,
-    ClickModelChanged as ClickModelChanged,
-    ClickModelRefused as ClickModelRefused,
-    DeviceMissing as DeviceMissing,
-    ExportDamaged as ExportDamaged,
-    ExportExists as ExportExists,
-    FewGoodImages as FewGoodImages,
-    ModelFileRefused as ModelFileRefused,
-    ModelNotReady as ModelNotReady,
-    ModelUnusable as ModelUnusable,
-    NoDownload as NoDownload,
-    NoLineResults as NoLineResults,
-    NothingToPredict as NothingToPredict,
-    NotReproducible as NotReproducible,
-    PaddleMissing as PaddleMissing,
-    ParityFailed as ParityFailed,
-    PartNotFound as PartNotFound,
-    PartsDiffer as PartsDiffer,
-    PartsNotFound as PartsNotFound,
-    Problem,
-    ProposesNothing as ProposesNothing,
-    ReleaseBroken as ReleaseBroken,
-    ReleaseChanged as ReleaseChanged,
-    ResultsTaken as ResultsTaken,
-    RunBroken as RunBroken,
-    RunComplete as RunComplete,
-    RunInUse as RunInUse,
-    RunUnusable as RunUnusable,
-    SuggestionsBroken as SuggestionsBroken,
-    TooManyPoints as TooManyPoints,
-    UnknownModel as UnknownModel,
-    UnknownRun as UnknownRun,
-    WeightsUnusable as WeightsUnusable,
-    WorkerFailed as WorkerFailed,
-    ZoneInUse as ZoneInUse,
-)
+from workbench.core.model_problems import *  # noqa: F403 - they are names of this module
+from workbench.core.model_problems import Problem
 from workbench.inference.io import file_access
 
 
@@ -84,6 +48,10 @@ class ProjectExists(Problem):
 class ProjectBroken(Problem):
     message = "{path} cannot be read: {why}."
     advice = "Nothing was changed. Restore the file from a backup or repair it."
+
+
+class ProjectHeld(ProjectBroken):
+    advice = "Close it in the program that has it open, then try again."
 
 
 class ProjectTooNew(Problem):
@@ -299,6 +267,20 @@ class LabelsNotCopied(Problem):
 class NoteBroken(Problem):
     message = "The note {path} cannot be read: {why}."
     advice = "The file is not changed. Repair or delete it."
+
+
+class NoteHeld(NoteBroken):
+    advice = "Close it in the program that has it open, then try again."
+
+
+def unreadable(broken: type[Problem], path: Path, error: BaseException | None, why: str = "") -> Problem:
+    """Return the problem of a file that cannot be opened. It is not called broken if the system refuses the access.
+
+    broken: ProjectBroken, NoteBroken or another problem with `path` and `why`. why: by default from an OSError.
+    """
+    held = {ProjectBroken: ProjectHeld, NoteBroken: NoteHeld}
+    kind = held.get(broken, broken) if isinstance(error, PermissionError) else broken
+    return kind(path=str(path), why=file_access.reason(error) if error is not None and not why else why)
 
 
 class NoteTooNew(NoteBroken):

@@ -10,7 +10,7 @@ from __future__ import annotations
 import base64
 import binascii
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, fields, replace
 from functools import cached_property
 from typing import Any
@@ -67,6 +67,10 @@ class Neighbors:
         return _decoded(self.vectors, np.int8).reshape(-1, len(self._center)).astype(np.float32) / _STEP
 
     @cached_property
+    def _doubled(self) -> np.ndarray:
+        return np.ascontiguousarray(2 * self._vectors.T)
+
+    @cached_property
     def _squares(self) -> np.ndarray:
         return np.einsum("ij,ij->i", self._vectors, self._vectors)
 
@@ -84,8 +88,17 @@ class Neighbors:
 
     def distances(self, features: np.ndarray) -> np.ndarray:
         """Return the distances from all stored vectors over the limit, float32 (n, stored). features: (n, features)."""
+        return self._over_limit(self._squared_distances(features))
+
+    def nearest(self, features: np.ndarray) -> np.ndarray:
+        """Return the distance from the nearest stored vector over the limit, float32 (n,). features: (n, features)."""
+        return self._over_limit(self._squared_distances(features).min(axis=1))
+
+    def _squared_distances(self, features: np.ndarray) -> np.ndarray:
         values = _standardized(features, self._center, self._scale)
-        squares = np.einsum("ij,ij->i", values, values)[:, None] + self._squares - 2 * values @ self._vectors.T
+        return np.einsum("ij,ij->i", values, values)[:, None] + self._squares - values @ self._doubled
+
+    def _over_limit(self, squares: np.ndarray) -> np.ndarray:
         return np.sqrt(np.maximum(squares, 0)) / np.float32(self.limit * math.sqrt(len(self._center)))
 
 
@@ -152,12 +165,14 @@ class FeatureCells:
         if self._inside is not None:
             counted = self._inside[np.ix_(*(_pixels(place, side) for place, side in zip((y, x), self._inside.shape)))]
             used &= counted
-        if used.any():
-            places = np.stack(np.meshgrid(x, y), axis=-1)[used]
-            self._take(np.ascontiguousarray(features.transpose(1, 2, 0)[used]), places)
+        numbers = np.flatnonzero(used)
+        if len(numbers):
+            vectors = features.reshape(len(features), -1).T
+            vectors = np.ascontiguousarray(vectors if len(numbers) == used.size else vectors[numbers])
+            self._take(vectors, lambda index: (x[numbers[index] % columns], y[numbers[index] // columns]))
 
-    def _take(self, vectors: np.ndarray, places: np.ndarray) -> None:
-        """Take the features of cells. vectors: float32 (n, F). places: their centers, shares (n, 2) of x and y."""
+    def _take(self, vectors: np.ndarray, place: Callable[[int], tuple[float, float]]) -> None:
+        """Take the features of cells. vectors: float32 (n, F). place: returns the center of one, shares x and y."""
         self.vectors.append(vectors)
 
 
@@ -181,22 +196,22 @@ class UnlikeScore(FeatureCells):
         self._known = known
         self._total: np.ndarray | float = 0.0
         self._count = 0
-        self._farthest, self._place = 0.0, np.zeros(2)
+        self._farthest, self._place = 0.0, (0.0, 0.0)
 
-    def _take(self, vectors: np.ndarray, places: np.ndarray) -> None:
+    def _take(self, vectors: np.ndarray, place: Callable[[int], tuple[float, float]]) -> None:
         self._total = self._total + vectors.sum(axis=0, dtype=np.float64)
         self._count += len(vectors)
-        distances = self._known.cell.distances(vectors).min(axis=1)
+        distances = self._known.cell.nearest(vectors)
         farthest = int(np.argmax(distances))
         if distances[farthest] > self._farthest:
-            self._farthest, self._place = float(distances[farthest]), places[farthest]
+            self._farthest, self._place = float(distances[farthest]), place(farthest)
 
     def checked(self, found: InputCheck | None, shape: Sequence[int]) -> InputCheck | None:
         """Return the result of the comparison with the training images, with the score. shape: (H, W, ...)."""
         if not self._count:
             return found
         mean = (np.asarray(self._total)[None] / self._count).astype(np.float32)
-        value = max(self._farthest, float(self._known.image.distances(mean).min()))
+        value = max(self._farthest, float(self._known.image.nearest(mean)[0]))
         found = replace(found or InputCheck(True), unlike=round(value, 3))
         if value <= 1:
             return found

@@ -343,11 +343,17 @@ class Predictor:
         return (image, None) if self.settings.input is None else check_input(image, self.settings.input)
 
     def probabilities(
-        self, image: ImageArray, *, name: str = "", cancelled: Callable[[], bool] | None = None
+        self,
+        image: ImageArray,
+        *,
+        name: str = "",
+        cancelled: Callable[[], bool] | None = None,
+        cells: FeatureCells | None = None,
     ) -> np.ndarray:
         """Return float32 (K,H,W) in image size, background first, or float32 (V,) for a classification.
 
-        name: as of `predict`. cancelled: called before every network call. Raises PredictionCancelled.
+        name: as of `predict`. cancelled: called before every network call. cells: takes the features, if the engine has
+        them. Raises PredictionCancelled.
 
         The whole array is held in memory: meant for computing metrics, not for images of hundreds of megapixels.
         """
@@ -357,8 +363,8 @@ class Predictor:
         inside = _inside(area, image)
         if self.settings.task == "classification":
             image = image if inside is None else blank_outside(np.asarray(image), inside, self.settings)
-            return self._verdict_probabilities(image, cancelled)
-        result = np.concatenate([band for _, band in self._bands(image, None, cancelled)], axis=1)
+            return self._verdict_probabilities(image, cancelled, cells)
+        result = np.concatenate([band for _, band in self._bands(image, None, cancelled, cells)], axis=1)
         if inside is not None:
             result[:, ~inside] = np.eye(len(result), 1, dtype=np.float32)
         return result

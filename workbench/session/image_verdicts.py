@@ -20,12 +20,17 @@ from workbench.session.session import Session
 from workbench.session.tasks import Task, TaskRunner
 
 if TYPE_CHECKING:
-    from workbench.core.evaluation.image_ranking import GroupedProportion, RocCurve, ScoredImage
     from workbench.core.evaluation.intervals import Interval
     from workbench.core.evaluation.operating_point import ChosenRule
     from workbench.core.evaluation.split_evaluation import VerdictSplitEvaluation
     from workbench.core.evaluation.verdict_evaluation import VerdictEvaluation, VerdictPredictions
-    from workbench.core.evaluation.verdict_rules import RuleChoice, RuleEvaluation
+    from workbench.core.evaluation.verdict_rules import (
+        GroupedProportion,
+        RocCurve,
+        RuleChoice,
+        RuleEvaluation,
+        ScoredImage,
+    )
     from workbench.inference.model_settings import ModelSettings
 
 
@@ -126,14 +131,16 @@ class ImageVerdicts(QObject):
         return (chosen and chosen.rule) != (self._stored and self._stored.rule)
 
     def _evaluate(self) -> None:
-        from workbench.core.evaluation.image_ranking import (
+        from workbench.core.evaluation.verdict_rules import (
             FALSE_SHARES,
             auroc_interval,
+            evaluate_rule,
             image_auroc,
             recall_at,
             roc_curve,
+            rule_note,
+            unsure_without_missed,
         )
-        from workbench.core.evaluation.verdict_rules import evaluate_rule, rule_note, unsure_without_missed
 
         choice, images, rule = self.choice, self._images, self._fixed_rule
 

@@ -274,7 +274,7 @@ class LabelRepair(QObject):
 
     def _repair_image(self) -> bool:
         """Repair the open image. Return True if its mask changed."""
-        from workbench.core.check.project_check import specks, tiny_holes
+        from workbench.core.project_check import specks, tiny_holes
 
         editor, mask = self._session.editor, self._session.mask
         if mask is None or not editor.begin(self._repair):

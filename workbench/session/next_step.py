@@ -55,6 +55,8 @@ class RunFacts:
 class Remark:
     """Error of a model, or what is not known about it. count of n: images or defects. weak: it rules out an export.
 
+    cross_fitted: the numbers are those of thresholds chosen on other parts, which the evaluation does not show.
+
     id: "unmeasured", "good_unmeasured", "no_good_images" (the user's answer), "alarms", "test_alarms" (good images
     with a false alarm), "missed", "wrong_verdicts" or "adopted".
     """
@@ -63,6 +65,7 @@ class Remark:
     count: int = 0
     n: int = 0
     weak: bool = True
+    cross_fitted: bool = False
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -99,14 +102,15 @@ class WorkflowState:
 class NextStep:
     """Next step. id: selects the text. command: id in the command table, "" if there is nothing to do.
 
-    count: number in the text, such as the number of images to label. reason: why this is the step, None if the step
-    explains itself.
+    count: number in the text, such as the number of images to label. more: some are labeled already.
+    reason: why this is the step, None if the step explains itself.
     """
 
     stage: Stage
     id: str
     command: str = ""
     count: float = 0
+    more: bool = False
     reason: Remark | None = None
 
 
@@ -150,14 +154,21 @@ def remarks(run: RunFacts, *, no_good_images: bool) -> tuple[Remark, ...]:
     if not run.measured:
         found.append(Remark(id="unmeasured"))
     if run.model == "unet":
-        sets = (("alarms", run.good_alarms, run.good), ("test_alarms", run.test_alarms, run.test_good))
-        found += [Remark(id=id, count=count, n=n, weak=count > WEAK_SHARE * n) for id, count, n in sets if count]
+        sets = (
+            ("alarms", run.good_alarms, run.good, run.cross_fitted),
+            ("test_alarms", run.test_alarms, run.test_good, False),
+        )
+        found += [
+            Remark(id=id, count=count, n=n, weak=count > WEAK_SHARE * n, cross_fitted=fitted)
+            for id, count, n, fitted in sets
+            if count
+        ]
         if not run.good:
             id = "no_good_images" if no_good_images else "good_unmeasured"
             found.append(Remark(id=id, weak=not no_good_images))
     if run.missed > WEAK_SHARE * run.defects:
         id = "missed" if run.model == "unet" else "wrong_verdicts"
-        found.append(Remark(id=id, count=run.missed, n=run.defects))
+        found.append(Remark(id=id, count=run.missed, n=run.defects, cross_fitted=run.cross_fitted))
     return tuple(sorted(found, key=lambda remark: not remark.weak))
 
 
@@ -166,6 +177,8 @@ def next_step(state: WorkflowState) -> NextStep:
     if state.exporting:
         return NextStep(stage="export", id="exporting")
     if state.training:
+        if state.current == "painted" and state.writable:
+            return NextStep(stage="train", id="mark_current", command="done_next")
         if state.open_images and state.writable:
             return NextStep(stage="train", id="training", command="next_open")
         return NextStep(stage="train", id="all_done" if state.writable else "training_read_only")
@@ -216,9 +229,9 @@ def _is_first_day(state: WorkflowState) -> bool:
 def _label_defects(state: WorkflowState, goal: int, reason: Remark | None = None) -> NextStep | None:
     if state.with_defects >= goal or not state.open_images:
         return None
-    count = goal - state.with_defects
+    count, more = goal - state.with_defects, state.with_defects > 0
     command = "paint_defective" if state.to_paint else "next_open"
-    return NextStep(stage="label", id="label_defects", command=command, count=count, reason=reason)
+    return NextStep(stage="label", id="label_defects", command=command, count=count, more=more, reason=reason)
 
 
 def _label_good(state: WorkflowState, reason: Remark | None = None) -> NextStep | None:
@@ -230,7 +243,8 @@ def _label_good(state: WorkflowState, reason: Remark | None = None) -> NextStep 
     goal = next((goal for goal in GOOD_GOALS if goal > state.good), 0)
     if not goal:
         return None
-    return NextStep(stage="label", id="label_good", command="separate", count=goal - state.good, reason=reason)
+    count, more = goal - state.good, state.good > 0
+    return NextStep(stage="label", id="label_good", command="separate", count=count, more=more, reason=reason)
 
 
 def _add_examples(state: WorkflowState) -> NextStep | None:
@@ -242,7 +256,8 @@ def _assign_verdicts(state: WorkflowState, goal: int = ENOUGH) -> NextStep | Non
     if not state.verdicts:
         return NextStep(stage="label", id="add_verdict", command="add_verdict")
     if state.examples < goal:
-        return NextStep(stage="label", id="assign_verdicts", command="next_unlabeled", count=goal - state.examples)
+        count, more = goal - state.examples, state.examples > 0
+        return NextStep(stage="label", id="assign_verdicts", command="next_unlabeled", count=count, more=more)
     if state.used_verdicts < 2:
         return NextStep(stage="label", id="second_verdict", command="next_unlabeled")
     return None

@@ -24,8 +24,6 @@ from workbench.session.tasks import Job, Task, ThinnedProgress
 
 if TYPE_CHECKING:
     from workbench.core.adoption.network_file import AdoptionOptions
-    from workbench.core.check.project_check import Finding
-    from workbench.core.check.project_statistics import ProjectStatistics
     from workbench.core.documents.document import Document, DocumentImage
     from workbench.core.documents.report_content import ReportImages
     from workbench.core.evaluation.evaluation_comparison import EvaluationComparison
@@ -33,6 +31,8 @@ if TYPE_CHECKING:
     from workbench.core.evaluation.part_plan import NextParts
     from workbench.core.evaluation.split_evaluation import SplitEvaluation
     from workbench.core.project.formats.label_export import LabelExportOptions
+    from workbench.core.project_check import Finding
+    from workbench.core.project_statistics import ProjectStatistics
 
 MOST_PAIRS = 30  # images of a comparison that are shown
 
@@ -172,14 +172,14 @@ Compute = Callable[[Project, Progress, Cancelled], Result]
 
 def check_project(project: Project, progress: Progress, cancelled: Cancelled) -> list[Finding]:
     """Return the findings of `core.check.project_check.check`."""
-    from workbench.core.check.project_check import check
+    from workbench.core.project_check import check
 
     return check(project, progress, cancelled)
 
 
 def compute_statistics(project: Project, progress: Progress, cancelled: Cancelled) -> ProjectStatistics:
     """Return the statistics of `core.check.project_statistics.project_statistics`."""
-    from workbench.core.check.project_statistics import project_statistics
+    from workbench.core.project_statistics import project_statistics
 
     return project_statistics(project, progress, cancelled)
 

@@ -23,8 +23,12 @@ from workbench.session.training.training_control import TrainingControl
 if TYPE_CHECKING:
     from workbench.core.evaluation.defect_crops import CropFrame, Cropper
     from workbench.core.evaluation.inference_pass import InferencePass, PassResult
-    from workbench.core.evaluation.operating_point import ChosenRule, OperatingPoint, StoredOperatingPoint
-    from workbench.core.evaluation.operating_point_sweep import OperatingPointSweep
+    from workbench.core.evaluation.operating_point import (
+        ChosenRule,
+        OperatingPoint,
+        OperatingPointSweep,
+        StoredOperatingPoint,
+    )
     from workbench.core.evaluation.split_evaluation import DataLeak, EvaluatedImages, MaskEvaluation
     from workbench.core.evaluation.stored_predictions import StoredPrediction
     from workbench.core.project.project import Project

@@ -9,7 +9,7 @@ from PySide6.QtCore import QObject, QThread, Signal
 
 from workbench.core.problems import ImageBroken, Problem
 from workbench.core.runs.run import Run
-from workbench.session.image_loader import image_stamp
+from workbench.session.open_image import image_stamp
 from workbench.session.session import Session
 from workbench.session.tasks import Task, TaskRunner, call_at_end
 from workbench.session.training.shown_runs import RunList

@@ -53,7 +53,7 @@ def main(argv: list[str] | None = None) -> int:
     if options.verb == "probe":
         return _probe(pipe)
     if options.verb == "launch":
-        from workbench.training.distributed.rank_launcher import launch
+        from workbench.training.rank_launcher import launch
 
         launch(options.arguments)
         return 0
@@ -154,7 +154,7 @@ def _launch_ranks(
     lock = _claim(run, report, options, held)
     _check(run, options.resume)
     need_paddle()
-    from workbench.training.distributed.rank_launcher import run_ranks
+    from workbench.training.rank_launcher import run_ranks
 
     return run_ranks(run, pipe, resume=options.resume, keep_running=options.keep_running, lock=lock)
 

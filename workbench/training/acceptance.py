@@ -26,8 +26,8 @@ from workbench.core.runs.launch import worker_command, worker_environment
 from workbench.core.runs.pip_commands import installed_build, mismatch
 from workbench.core.runs.run import Run, create_run
 from workbench.core.runs.training_settings import request
-from workbench.core.sample.sample_project import make_sample
-from workbench.training import device as devices, precision
+from workbench.core.sample_project import make_sample
+from workbench.training import device as devices, optimizers
 from workbench.training.device_check import examine
 from workbench.training.device_settings import computes_alike
 from workbench.training.learner import Learner
@@ -81,7 +81,7 @@ def run_item(name: str, device: str, folder: Path, part: str = "") -> Values:
 
 def number_types(device: str) -> tuple[list[str], str]:
     """Return the number types in which a device trains, and the reason why 16 bits are not among them, or ""."""
-    choice = precision.choose("auto", devices.choose(device))
+    choice = optimizers.choose_precision("auto", devices.choose(device))
     return (["fp32"], str(choice.reason)) if choice.name == "fp32" else (["fp32", choice.name], "")
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import importlib.metadata
 import platform
 import time
 from typing import Any
@@ -11,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from workbench.core.runs.launch import paddle_installed
+from workbench.core.runs.pip_commands import installed_version
 from workbench.inference.cpu_environment import cpu_environment
 
 
@@ -31,7 +31,7 @@ def examine() -> dict[str, Any]:
         import_seconds=round(time.perf_counter() - started, 2),
         cuda_compiled=paddle.device.is_compiled_with_cuda(),
         **_library_versions(paddle),
-        onnx=_version("onnx"),
+        onnx=installed_version("onnx"),
         processor=processor_name(),
         checks=[],
         devices=["cpu"],
@@ -119,7 +119,7 @@ def check_gradient(paddle: Any, device: str) -> None:
 
 def check_mixed_precision(paddle: Any, device: str) -> None:
     """Make steps in fp16 on a device. Raises the error of Paddle if they fail."""
-    from workbench.training.precision import Precision, PrecisionChoice
+    from workbench.training.optimizers import Precision, PrecisionChoice
 
     paddle.set_device(device)
     net = paddle.nn.Conv2D(3, 8, 3)
@@ -146,7 +146,7 @@ def _gpu_properties(paddle: Any, number: int) -> dict[str, Any]:
 
 def _trains_in_16_bits(paddle: Any, number: int) -> bool:
     """Return True if training uses mixed precision on a GPU; others may fail in it. True if that is unknown."""
-    from workbench.training import precision
+    from workbench.training import optimizers
     from workbench.training.device import Device
 
     try:
@@ -154,11 +154,4 @@ def _trains_in_16_bits(paddle: Any, number: int) -> bool:
     except Exception:  # as for `_add_properties`: a GPU that does not respond; the check that follows states why
         return True
     gpu = Device(f"gpu:{number}", properties.name, (properties.major, properties.minor))
-    return precision.choose("auto", gpu).name != "fp32"
-
-
-def _version(name: str) -> str | None:
-    try:
-        return importlib.metadata.version(name)
-    except importlib.metadata.PackageNotFoundError:
-        return None
+    return optimizers.choose_precision("auto", gpu).name != "fp32"

@@ -20,12 +20,11 @@ from workbench.core.runs.launch import rank_of_this_process
 from workbench.core.runs.planner import BATCH_REASON, MEASURED_BATCH, StepCost, adapt, is_automatic, plan
 from workbench.core.runs.run import Run, write_settings
 from workbench.core.runs.training_settings import TrainingSettings
-from workbench.training import networks, precision
+from workbench.training import networks, optimizers
 from workbench.training.device import Device, is_out_of_memory, release_memory
 from workbench.training.learner import Batch, Learner
 from workbench.training.losses import make_loss
-from workbench.training.optimizers import make_optimizer
-from workbench.training.precision import Precision, PrecisionChoice
+from workbench.training.optimizers import Precision, PrecisionChoice, make_optimizer
 from workbench.training.reporter import Reporter
 
 _IMAGES = 8  # of the batch
@@ -108,12 +107,12 @@ def measure_step(settings: TrainingSettings, dataset: Dataset, device: Device) -
 def _measure(settings: TrainingSettings, dataset: Dataset, device: Device) -> StepCost:
     paddle.seed(settings.seed)
     net, mean = (networks.build(settings, dataset, on_gpu=device.is_gpu) for _ in range(2))
-    choice = precision.choose(settings.precision, device)
+    choice = optimizers.choose_precision(settings.precision, device)
     learner = Learner(
         net,
         mean,
         make_loss(settings),
-        precision.Precision(choice),
+        optimizers.Precision(choice),
         make_optimizer(net, settings.optimizer, weight_decay=0.0, masters=choice.name != "fp32"),
         grad_clip=settings.grad_clip,
         average=settings.average,

@@ -22,7 +22,7 @@ import paddle
 
 from workbench.core.evaluation import intervals
 from workbench.core.evaluation.expectation import change_lighting
-from workbench.core.evaluation.figure_report import mask_report, verdict_report
+from workbench.core.evaluation.figure_texts import mask_report, verdict_report
 from workbench.core.evaluation.figures import METRICS, VerdictCount, mask_figures, metric_sums, verdict_figures
 from workbench.core.evaluation.intervals import Statistic, mean_of_known, sum_by_part
 from workbench.core.evaluation.stored_predictions import (
@@ -43,10 +43,12 @@ from workbench.core.project.storage import inside
 from workbench.core.runs.dataset import Dataset, Item
 from workbench.core.runs.held_out import divide_parts
 from workbench.core.runs.run import Run
+from workbench.inference.engines.feature_engine import Outputs
 from workbench.inference.io.file_access import read_regular
 from workbench.inference.model_settings import ModelSettings
 from workbench.inference.predictor import Engine, PredictionCancelled, Predictor
 from workbench.training.device import is_out_of_memory
+from workbench.training.networks import ProbabilityHead
 from workbench.training.threshold_search import choose_segmentation, choose_temperature, labeled_areas, max_areas
 
 
@@ -99,25 +101,33 @@ class DygraphEngine:
         self._net = net
 
     def __call__(self, batch: np.ndarray) -> np.ndarray:
+        return self._compute(batch, lambda x: [paddle.nn.functional.softmax(self._net(x), axis=1)])[0]
+
+    def with_features(self, batch: np.ndarray, cancelled: Callable[[], bool] | None = None) -> Outputs:
+        """Return the output and the features, see `FeatureEngine`."""
+        output, features = self._compute(batch, ProbabilityHead(self._net))
+        return output, features
+
+    def _compute(self, batch: np.ndarray, network: Callable[[paddle.Tensor], Sequence[paddle.Tensor]]) -> list[Any]:
         self._net.eval()
         try:
             # No decorator: re-entered recursively, it leaves gradients disabled for the whole process.
             with paddle.no_grad():
-                return paddle.nn.functional.softmax(self._net(paddle.to_tensor(batch)), axis=1).numpy()
+                return [output.numpy() for output in network(paddle.to_tensor(batch))]
         except Exception as error:
             if not is_out_of_memory(error):
                 raise
         if len(batch) == 1:  # outside of the block: the traceback would keep all tensors
             raise MemoryError("The memory is too small for one tile.")
-        half = len(batch) // 2
-        return np.concatenate([self(batch[:half]), self(batch[half:])])
+        halves = np.split(batch, [len(batch) // 2])
+        return [np.concatenate(outputs) for outputs in zip(*(self._compute(half, network) for half in halves))]
 
 
 @dataclass(frozen=True)
 class Evaluation:
     """Result of an evaluation.
 
-    metrics: as of core.evaluation.figure_report. score: main metric of a model, 0..1; None without images.
+    metrics: as of core.evaluation.figure_texts. score: main metric of a model, 0..1; None without images.
     settings: as given, or with thresholds, minimum areas and temperature chosen on these images. keys: of the
     evaluated images. counts: numerator and denominator of the main ratio of each image, see
     `core.evaluation.expectation`. seconds: duration. score_sums: by part, of which `score_statistic` makes the score.

@@ -17,7 +17,7 @@ from typing import Any
 
 import numpy as np
 
-from workbench.core.evaluation.figure_report import mask_report
+from workbench.core.evaluation.figure_texts import mask_report
 from workbench.core.evaluation.split_evaluation import FIGURES_ONLY, evaluate_run
 from workbench.core.evaluation.verdict_rules import BUDGET, conformal_limit
 from workbench.core.frozen_encoder import (

@@ -25,9 +25,8 @@ from workbench.core.project.storage import write_text
 from workbench.core.runs.events import Profiled, Trouble
 from workbench.core.runs.run import Run
 from workbench.training.device import Device, first_line, is_out_of_memory
-from workbench.training.distributed.process_group import ProcessGroup
-from workbench.training.optimizers import Arrays, optimizer_tensors, to_array, weights
-from workbench.training.precision import Precision
+from workbench.training.optimizers import Arrays, Precision, optimizer_tensors, to_array, weights
+from workbench.training.process_group import ProcessGroup
 from workbench.training.reporter import Reporter
 
 Batch = np.ndarray | paddle.Tensor

@@ -34,8 +34,8 @@ from workbench.inference.io.image_io import write_png
 from workbench.inference.model_settings import ModelSettings
 from workbench.inference.predictor import Engine, PredictionCancelled, Predictor
 from workbench.training import checkpoint, networks
-from workbench.training.distributed.process_group import RankCommand
 from workbench.training.evaluator import DygraphEngine
+from workbench.training.process_group import RankCommand
 from workbench.training.training_context import TrainingContext
 
 STEPS = 12  # kept per image, including the first and the newest

@@ -25,20 +25,18 @@ from workbench.core.runs.training_settings import DEFAULT_MINUTES, TrainingSetti
 from workbench.inference.cpu_environment import cores
 from workbench.inference.io.file_access import sweep
 from workbench.inference.model_settings import ModelSettings, SettingsError
-from workbench.training import checkpoint, device, losses, networks, precision
-from workbench.training.checkpoint import BestCheckpoint
+from workbench.training import checkpoint, device, losses, networks, optimizers, process_group
+from workbench.training.checkpoint import BestCheckpoint, start_from
 from workbench.training.device import Device
 from workbench.training.device_settings import adapt_to_device
-from workbench.training.distributed import process_group
-from workbench.training.distributed.process_group import ProcessGroup, RankCommand
+from workbench.training.encoder_weights import load_initial_weights
 from workbench.training.evaluator import Evaluator, FrozenLabels
 from workbench.training.learner import Learner
 from workbench.training.networks import learn_input
 from workbench.training.optimizers import load_weights, make_optimizer
 from workbench.training.patch_loader import ImageCache, PatchLoader, PatchSampler
+from workbench.training.process_group import ProcessGroup, RankCommand
 from workbench.training.reporter import Clock, ControlChannel, Reporter
-from workbench.training.weights.encoder_weights import load_initial_weights
-from workbench.training.weights.warm_start import start_from
 
 _START, _END = 1 / 25, 1 / 2000  # relative to the peak rate
 
@@ -194,7 +192,7 @@ class TrainingContext:
         current = self.learner.precision
         if current.choice.name == "fp32" or current.level == "O2":
             return False
-        self.learner.precision = precision.Precision(precision.PrecisionChoice("fp32", Message(reason)))
+        self.learner.precision = optimizers.Precision(optimizers.PrecisionChoice("fp32", Message(reason)))
         self.state.fp32 = reason
         self.ranks.send_command(RankCommand.FP32)
         return True
@@ -236,8 +234,8 @@ class TrainingContext:
             self.learner.updates, self.learner.parts = int(state["updates"]), int(state["parts"])
             self.state = to_dataclass(TrainingProgress, {**state["course"], "step": state["step"]})
             if self.state.fp32:
-                self.learner.precision = precision.Precision(
-                    precision.PrecisionChoice("fp32", Message(self.state.fp32))
+                self.learner.precision = optimizers.Precision(
+                    optimizers.PrecisionChoice("fp32", Message(self.state.fp32))
                 )
             self.learner.precision.load(state["scaler"])
             self.best.load(state["best"])
@@ -284,7 +282,7 @@ def prepare(
     training_settings = adapt_to_device(
         run, training_settings, project, dataset, training_device, report, resume=resume
     )
-    choice = precision.choose(training_settings.precision, training_device)
+    choice = optimizers.choose_precision(training_settings.precision, training_device)
     settings = networks.settings(
         training_settings,
         dataset,
@@ -325,7 +323,7 @@ def prepare(
         net,
         mean,
         losses.make_loss(training_settings),
-        precision.Precision(choice, training_settings.amp_level),
+        optimizers.Precision(choice, training_settings.amp_level),
         optimizer,
         grad_clip=training_settings.grad_clip,
         average=training_settings.average,

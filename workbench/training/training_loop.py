@@ -29,12 +29,12 @@ from workbench.inference.text_safety import natural_key
 from workbench.inference.tiles import normalize
 from workbench.training.device import gpu_failure, gpu_uuids, release_memory
 from workbench.training.device_settings import computes_alike
-from workbench.training.distributed.process_group import RankCommand
 from workbench.training.encoders import Lite0Classifier
 from workbench.training.finalize import finalize_run, validate
 from workbench.training.learner import OutOfMemory, StepProfiler, StepResult
 from workbench.training.onnx_graph import INPUT, statistics_onnx
 from workbench.training.previews import ContinuousRounds, LiveLabels, PreviewScheduler, reload_image
+from workbench.training.process_group import RankCommand
 from workbench.training.reporter import Clock, ControlChannel, Reporter
 from workbench.training.training_context import TrainingContext, prepare
 

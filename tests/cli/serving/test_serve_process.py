@@ -67,16 +67,6 @@ def test_forty_parallel_requests_get_their_own_mask(server, gray_export, workers
         assert running.stop() == (0, "", f"{NOT_COMPARED}\nStopped.\n")
 
 
-def test_verdicts_for_many_clients(server, verdict_export):
-    running = server(verdict_export)
-    pictures = [np.full((20 + number, 30), (37 * number) % 256, np.uint8) for number in range(40)]
-    predictor = Predictor.open(verdict_export)
-    for image, answer in zip(pictures, post_all(running, pictures, 16)):
-        expected, found = predictor.predict(image), answer.json()
-        assert found["verdict"] == expected.verdict
-        assert found["probabilities"]["NG"] == pytest.approx(expected.probabilities["NG"], abs=1e-6)
-
-
 @pytest.mark.new_processes
 def test_stop_finishes_requests_in_flight_and_refuses_new_ones(server, gray_export):
     running = server(gray_export, "--timeout", "500")  # for a busy machine

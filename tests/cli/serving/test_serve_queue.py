@@ -77,18 +77,6 @@ def test_large_image_is_cancelled_between_two_calls(served, gray_export):
     assert len(one.engine.calls) == 1
 
 
-def test_upload_times_out(served, gray_export):
-    one = served(gray_export, threads=1, connections=1, seconds=0.2)
-
-    async def slowly():
-        yield png(SMALL)[:100]
-        await asyncio.sleep(30)
-
-    answer = one.predict(slowly())
-    assert answer.status_code == 408 and answer.headers["connection"] == "close"
-    assert one.predict(png(SMALL)).status_code == 200
-
-
 def test_request_of_a_disconnected_client_is_not_started(served, gray_export):
     one = served(gray_export, threads=1, connections=6)
     one.engine.gate.clear()

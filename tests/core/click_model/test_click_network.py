@@ -10,7 +10,7 @@ from workbench.core.click_model.click_model import ClickCancelled, Prompts
 from workbench.core.click_model.click_network import FILE, SIDE, BuiltInModel, Part, PartMask, cut, refined_box
 from workbench.core.geometry.drawing import Rect
 from workbench.core.geometry.selection import box_cut
-from workbench.core.sample.synthetic_scene import SyntheticScene, make_lot
+from workbench.core.synthetic_scene import SyntheticScene, make_lot
 
 
 @pytest.fixture(scope="module")

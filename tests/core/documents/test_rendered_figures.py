@@ -27,7 +27,7 @@ from workbench.core.documents.comparison_report import compare_evaluations, comp
 from workbench.core.documents.document import Document, Section, Table, to_html
 from workbench.core.documents.report_content import ReportImages, evaluation_report
 from workbench.core.evaluation import figure_texts
-from workbench.core.evaluation.figure_report import mask_report, stored_figures, verdict_report
+from workbench.core.evaluation.figure_texts import mask_report, stored_figures, verdict_report
 from workbench.core.evaluation.figures import Figure, Figures
 from workbench.core.evaluation.split_evaluation import FIGURES_ONLY, SplitEvaluation, evaluate_like, evaluate_run
 from workbench.core.messages import Message

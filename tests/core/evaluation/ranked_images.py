@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from workbench.core.evaluation.image_ranking import ScoredImage
+from workbench.core.evaluation.verdict_rules import ScoredImage
 from workbench.inference.region_table import RegionTable
 
 

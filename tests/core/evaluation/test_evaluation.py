@@ -14,8 +14,13 @@ from tests.core.evaluation.mask_counts import count_masks, figures_of
 from workbench.core.evaluation import stored_predictions as kept
 from workbench.core.evaluation.confidence import digits_supported, garwood_interval, student_quantile
 from workbench.core.evaluation.figures import mask_figures
-from workbench.core.evaluation.operating_point import OperatingPoint
-from workbench.core.evaluation.operating_point_sweep import AREAS, THRESHOLDS, OperatingPointSweep, count_thresholds
+from workbench.core.evaluation.operating_point import (
+    AREAS,
+    THRESHOLDS,
+    OperatingPoint,
+    OperatingPointSweep,
+    count_thresholds,
+)
 from workbench.core.evaluation.stored_predictions import ANY, collect_prediction, cut_patches, evaluate_prediction
 from workbench.inference.model_settings import ClassSettings, ModelSettings
 from workbench.inference.predictor import apply_thresholds

@@ -8,8 +8,8 @@ from hypothesis import given, strategies as st
 
 from tests.core.evaluation.ranked_images import image, images_of
 from workbench.core.evaluation.confidence import upper_limit
-from workbench.core.evaluation.image_ranking import GroupedProportion, auroc_interval, image_auroc, recall_at, roc_curve
 from workbench.core.evaluation.intervals import limits
+from workbench.core.evaluation.verdict_rules import GroupedProportion, auroc_interval, image_auroc, recall_at, roc_curve
 from workbench.core.messages import Message
 
 

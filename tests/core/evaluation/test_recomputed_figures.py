@@ -18,9 +18,8 @@ from tests.benchmarks.image_sets import crackforest, magnetic_tile, mask_file
 from tests.core.evaluation.independent_figures import Expected, expect, recalculate
 from tests.inference.conftest import gray_settings, write_onnx
 from workbench.core.evaluation.figures import MASK_METRICS, Figure
-from workbench.core.evaluation.image_ranking import ScoredImage, image_auroc, recall_at
 from workbench.core.evaluation.split_evaluation import FIGURES_ONLY, evaluate_run
-from workbench.core.evaluation.verdict_rules import RuleChoice, evaluate_rule
+from workbench.core.evaluation.verdict_rules import RuleChoice, ScoredImage, evaluate_rule, image_auroc, recall_at
 from workbench.core.images.image_files import read
 from workbench.core.project import annotation
 from workbench.core.project.project import Project
@@ -28,7 +27,7 @@ from workbench.core.project.storage import write_json
 from workbench.core.runs.dataset import Dataset, Item
 from workbench.core.runs.run import Run
 from workbench.core.runs.training_settings import TrainingSettings
-from workbench.core.sample.sample_project import make_sample
+from workbench.core.sample_project import make_sample
 from workbench.inference.io.image_io import write_png
 from workbench.inference.model_settings import ClassSettings, ModelSettings, save_settings
 from workbench.inference.predictor import Predictor
@@ -84,7 +83,13 @@ def real(name: str, shared: Path, root: Path) -> Run:
         return add_run(project, groups)
 
 
-@pytest.mark.parametrize("name", ["sample, 4 parts", "sample, 11 parts", "magnetic-tile", "crackforest"])
+@pytest.mark.parametrize(
+    "name",
+    [
+        *("sample, 4 parts", "sample, 11 parts"),
+        *(pytest.param(name, marks=pytest.mark.slow) for name in ("magnetic-tile", "crackforest")),
+    ],
+)
 def test_every_figure_equals_an_independent_calculation(name, request, tmp_path):
     root = tmp_path / "project"
     if name.startswith("sample"):

@@ -14,7 +14,6 @@ from PIL import Image, ImageOps
 
 from tests.core.images.jpeg_files import SIZE, encoded, jpeg_with_wrong_size, noise, turned
 from workbench.core import problems
-from workbench.core.check.project_check import check
 from workbench.core.images.image_files import (
     copy_upright,
     image_size,
@@ -28,6 +27,7 @@ from workbench.core.project import annotation
 from workbench.core.project.exporting import EXPORT_FORMATS, export_labels
 from workbench.core.project.formats.label_export import LabelExportOptions
 from workbench.core.project.project import Project
+from workbench.core.project_check import check
 from workbench.core.runs.dataset import collect
 from workbench.inference.io.image_io import ReadError, decode_image, read_image, read_page
 
@@ -44,7 +44,7 @@ def test_the_size_in_the_header_is_that_of_the_decoded_image(tmp_path, form, ori
     assert image_size(path) == (width, height)
 
 
-@pytest.mark.parametrize("orientation", range(1, 9))
+@pytest.mark.parametrize("orientation", [3, 6])
 def test_exif_behind_other_bytes_is_applied_as_by_pillow(orientation):
     data = turned("JPEG with rubbish", orientation)
     expected = np.asarray(ImageOps.exif_transpose(Image.open(io.BytesIO(turned("JPEG", orientation)))))

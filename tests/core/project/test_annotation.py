@@ -15,13 +15,13 @@ from PIL import Image
 from tests.disk import fill_up, small_disk
 from workbench.cli.verb_runner import run_verb
 from workbench.core import problems
-from workbench.core.check.project_check import check
 from workbench.core.project import annotation
 from workbench.core.project.exporting import export_labels
 from workbench.core.project.image_row import read_row
 from workbench.core.project.importing import import_labels
 from workbench.core.project.project import Project
 from workbench.core.project.storage import remove_leftovers, write_bytes
+from workbench.core.project_check import check
 from workbench.core.runs.dataset import collect
 from workbench.inference.io.file_access import keep_root
 from workbench.inference.io.image_io import write_png

@@ -13,11 +13,12 @@ from hypothesis import given, settings, strategies as st
 from PIL import Image
 
 from workbench.core.geometry.drawing import Paint, Rect, draw_polygon, draw_segment, polygon_rect, segment_rect
-from workbench.core.project import annotation, incremental_png
+from workbench.core.project import annotation
 from workbench.core.project.history import TILE, StepRecording
-from workbench.core.project.incremental_png import IncrementalPng
 from workbench.core.project.project import ClassInfo
+from workbench.session import label
 from workbench.session.journal import decode_records, encode_record
+from workbench.session.label import IncrementalPng
 
 coordinate = st.floats(-40, 200)
 
@@ -194,7 +195,7 @@ def check(data, mask):
 
 @pytest.fixture
 def small_bands(monkeypatch):
-    monkeypatch.setattr(incremental_png, "BAND", 500)
+    monkeypatch.setattr(label, "BAND", 500)
 
 
 edits = st.lists(
@@ -208,7 +209,7 @@ edits = st.lists(
 @settings(max_examples=80, deadline=None)
 @given(st.integers(1, 97), st.integers(1, 120), st.lists(edits, max_size=5), st.integers(20, 3000))
 def test_file_equals_mask_after_any_edits(width, height, rounds, band):
-    before, incremental_png.BAND = incremental_png.BAND, band
+    before, label.BAND = label.BAND, band
     try:
         mask = np.random.default_rng(width).integers(0, 3, (height, width)).astype(np.uint8)
         png = IncrementalPng(CLASSES)
@@ -224,7 +225,7 @@ def test_file_equals_mask_after_any_edits(width, height, rounds, band):
             assert data == IncrementalPng(CLASSES).encode(mask)
             assert png.foreground_counts() == annotation.foreground_counts(mask)
     finally:
-        incremental_png.BAND = before
+        label.BAND = before
 
 
 def test_file_equals_plain_encoder(tmp_path):
@@ -240,10 +241,10 @@ def test_file_equals_plain_encoder(tmp_path):
 def packed_rows(png, mask, dirty, monkeypatch):
     """Numbers of rows that are encoded, by call."""
     rows = []
-    encode_band = incremental_png.encode_band
-    monkeypatch.setattr(incremental_png, "encode_band", lambda part: rows.append(len(part)) or encode_band(part))
+    encode_band = label.encode_band
+    monkeypatch.setattr(label, "encode_band", lambda part: rows.append(len(part)) or encode_band(part))
     data = png.encode(mask, dirty)
-    monkeypatch.setattr(incremental_png, "encode_band", encode_band)
+    monkeypatch.setattr(label, "encode_band", encode_band)
     check(data, mask)
     return sum(rows)
 
@@ -267,7 +268,7 @@ def test_remaining_bands_are_encoded_after_error(monkeypatch, small_bands):
     png = IncrementalPng(CLASSES)
     png.encode(mask)
     mask[:] = 1
-    encode_band, calls = incremental_png.encode_band, []
+    encode_band, calls = label.encode_band, []
 
     def failing(rows):
         calls.append(rows)
@@ -275,10 +276,10 @@ def test_remaining_bands_are_encoded_after_error(monkeypatch, small_bands):
             raise MemoryError
         return encode_band(rows)
 
-    monkeypatch.setattr(incremental_png, "encode_band", failing)
+    monkeypatch.setattr(label, "encode_band", failing)
     with pytest.raises(MemoryError):
         png.encode(mask, [Rect(0, 0, 50, 90)])
-    monkeypatch.setattr(incremental_png, "encode_band", encode_band)
+    monkeypatch.setattr(label, "encode_band", encode_band)
     check(png.encode(mask, []), mask)
 
 
@@ -319,5 +320,5 @@ def test_invalid_masks_are_refused(mask):
 @settings(max_examples=50, deadline=None)
 @given(st.binary(max_size=300), st.binary(max_size=300))
 def test_checksums_combine(first, second):
-    combined = incremental_png.combine_adler32(zlib.adler32(first), zlib.adler32(second), len(second))
+    combined = label.combine_adler32(zlib.adler32(first), zlib.adler32(second), len(second))
     assert combined == zlib.adler32(first + second)

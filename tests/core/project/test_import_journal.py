@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import os
 import re
 import shutil
+import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -235,9 +237,20 @@ POINTS += [pytest.param(*point, marks=pytest.mark.slow) for point in (("list", 1
 
 
 def killed(root: Path, folder: Path, stage: str, count: int) -> None:
-    environment = {**worker_environment(), "PYTHONPATH": str(ROOT)}
-    arguments = [sys.executable, "-c", KILLED, str(root), str(folder), stage, str(count)]
-    assert subprocess.run(arguments, env=environment).returncode in hard_end.KILLED
+    """Import in a process that kills itself: in a fork where there are forks, whose modules are imported already."""
+    arguments = [str(root), str(folder), stage, str(count)]
+    if not hasattr(os, "fork"):
+        environment = {**worker_environment(), "PYTHONPATH": str(ROOT)}
+        assert subprocess.run([sys.executable, "-c", KILLED, *arguments], env=environment).returncode in hard_end.KILLED
+        return
+    pid = os.fork()
+    if pid == 0:
+        try:
+            sys.argv[1:] = arguments
+            exec(KILLED, {})
+        finally:
+            os._exit(1)
+    assert os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) == -signal.SIGKILL
 
 
 @pytest.fixture

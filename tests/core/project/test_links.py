@@ -15,7 +15,7 @@ from tests.conftest import fill_project
 from workbench.core.evaluation import operating_point
 from workbench.core.evaluation.inference_pass import PredictionCache
 from workbench.core.evaluation.operating_point import OperatingPoint
-from workbench.core.image_list.image_search import ThumbnailCache
+from workbench.core.image_search import ThumbnailCache
 from workbench.core.label_next.image_features import FeatureCache
 from workbench.core.problems import CannotWrite, LinkOutsideFolder, Problem
 from workbench.core.project import annotation

@@ -18,7 +18,8 @@ from workbench import cli
 from workbench.core.problems import UntrustedPlaces
 from workbench.core.project.packing import pack, unpack
 from workbench.core.project.project import Project
-from workbench.core.project.source_trust import created_here, trust
+from workbench.core.project.project_json import created_here
+from workbench.core.project.sources import trust
 from workbench.inference.io.image_io import write_png
 
 

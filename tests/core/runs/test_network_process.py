@@ -23,7 +23,7 @@ from workbench.core.adoption.adopted_run import AdoptionCancelled, adopt
 from workbench.core.adoption.network_file import AdoptionOptions
 from workbench.core.click_model.click_model import ClickCancelled, ClickModel, Prompts
 from workbench.core.geometry.drawing import Rect
-from workbench.core.project import annotation, source_trust
+from workbench.core.project import annotation, sources
 from workbench.core.project.project import Project
 from workbench.core.runs import network_process
 from workbench.core.runs.model_lookup import open_predictor
@@ -293,7 +293,7 @@ def endless_run(request, tmp_path, monkeypatch):
         endless(run.best / "network.onnx", ("n", 1, "h", "w"))
     if request.param == "foreign":
         run.adopted_path.unlink()
-        monkeypatch.setattr(source_trust, "_allowed", {})
+        monkeypatch.setattr(sources, "_allowed", {})
         monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "elsewhere"))
     return run
 
@@ -358,8 +358,3 @@ def test_adopted_network_predicts_in_another_process_what_it_predicts_here(proje
     assert (predictor.predict(image).scores == expected.scores).all()
     del predictor
     assert not psutil.wait_procs(children(), timeout=30)[1]
-
-
-def test_networks_with_the_usual_options_still_work(project, tmp_path):
-    run = adopt(project, toy_network(tmp_path / "net.onnx"), OPTIONS)
-    assert run.usable

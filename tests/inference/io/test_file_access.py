@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import shutil
 import sys
+import threading
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
@@ -13,7 +14,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from workbench.core.problems import CannotWrite, LabelHeld, MaskHeld, NameRefused
+from workbench.core.problems import CannotWrite, LabelHeld, MaskHeld, NameRefused, NoteHeld, ProjectHeld
 from workbench.core.project import file_transaction, storage
 from workbench.core.project.annotation import Note, load_note, read_mask
 from workbench.core.project.class_merge import ClassMerge
@@ -104,6 +105,21 @@ def test_refused_write_names_the_file_and_does_not_advise_to_free_space(tmp_path
     assert not list(tmp_path.iterdir())
 
 
+def test_what_stays_held_is_removed_later(tmp_path, refuse):
+    refuse(Path, "replace", 1000)
+    for module, name in ((Path, "unlink"), (shutil, "rmtree")):
+        refuse(module, name, 10)
+    with pytest.raises(CannotWrite) as failed:
+        storage.write_bytes(tmp_path / "a.json", b"{}")
+    assert failed.value.fields["path"] == str(tmp_path / "a.json")
+    with storage.holding_part(tmp_path / ".out.0123abcd.part"):
+        (tmp_path / ".out.0123abcd.part").mkdir()
+    for thread in threading.enumerate():
+        if thread.name == "removal":
+            thread.join(30)
+    assert not list(tmp_path.iterdir())
+
+
 def test_other_errors_are_not_repeated(tmp_path, refuse):
     with pytest.raises(FileNotFoundError):
         file_access.patiently(os.unlink, tmp_path / "none")
@@ -119,7 +135,7 @@ def blocked(monkeypatch):
         def replace(self: Path, target: Path) -> Path:
             attempts.append(self)
             if len(attempts) <= times:
-                raise PermissionError(13, "The process cannot access the file")
+                raise PermissionError(13, "The process cannot access the file", str(self))
             return move(self, target)
 
         monkeypatch.setattr(Path, "replace", replace)
@@ -223,6 +239,21 @@ def test_held_mask_stops_only_its_own_import_and_undo_is_finished_later(labeled_
     assert file_transaction.undo_last(project, lambda done, total: None) is not None
     assert [project.mask_path(key).read_bytes() for key in keys] == before
     assert file_transaction.undo_last(project, lambda done, total: None) is None
+
+
+def test_held_file_of_a_project_is_not_called_broken(labeled_project, hold):
+    project, key = labeled_project, labeled_project.images()[0]
+    journal = ImportJournal(project)
+    journal.add(key, note=Note(status="done"))
+    journal.close()
+    journal.execute()
+    listed, note, held = journal.folder / "images.jsonl", project.note_path(key), "program that has it open, then try"
+    with hold(listed), pytest.raises(ProjectHeld, match=held):
+        file_transaction.undo_last(project, lambda done, total: None)
+    with hold(project.root / "project.json"), pytest.raises(ProjectHeld, match=held):
+        Project.open(project.root, write=False)
+    with hold(note), pytest.raises(NoteHeld, match=held):
+        load_note(project, key)
 
 
 @pytest.mark.parametrize(

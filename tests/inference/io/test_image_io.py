@@ -15,7 +15,6 @@ from PIL import Image, ImageOps
 
 from workbench.inference.io.image_header import apply_orientation
 from workbench.inference.io.image_io import (
-    IMAGE_SUFFIXES,
     ReadError,
     decode_image,
     read_header,
@@ -238,16 +237,6 @@ def test_a_damaged_png_is_refused():
         decode_image(bytes(data), "x.png")
 
 
-def test_a_header_with_an_excessive_size_is_refused():
-    def chunk(kind: bytes, content: bytes) -> bytes:
-        return struct.pack(">I", len(content)) + kind + content + struct.pack(">I", zlib.crc32(kind + content))
-
-    header = struct.pack(">IIBBBBB", 1 << 20, 1 << 20, 8, 2, 0, 0, 0)
-    bomb = b"\x89PNG\r\n\x1a\n" + chunk(b"IHDR", header) + chunk(b"IDAT", zlib.compress(b"0")) + chunk(b"IEND", b"")
-    with pytest.raises(ReadError):
-        decode_image(bomb)
-
-
 @pytest.mark.parametrize(
     "content", [b"", b"\0" * 50, b"hello, I am no image", b"\xff\xd8\xff", b"II*\0", b"BM", b"RIFF"]
 )
@@ -256,33 +245,6 @@ def test_files_that_are_no_images_are_refused(tmp_path, content):
     path.write_bytes(content)
     with pytest.raises(ReadError):
         read_image(path)
-
-
-def test_random_damage_raises_read_errors_only():
-    exif = Image.Exif()
-    exif[274] = 6
-    originals = [
-        saved(corner_image(), "JPEG", exif=exif),
-        saved(corner_image(), "PNG"),
-        saved(corner_image(), "WEBP"),
-        tiff(corner_image(), photometric="rgb", tile=(16, 16)),
-        tiff(corner_image()[:, :, 0].astype(np.float16)),
-    ]
-    rng = np.random.default_rng(3)
-    outcomes = set()
-    for data in originals:
-        for _ in range(60):
-            broken = bytearray(data)
-            for _ in range(rng.integers(1, 6)):
-                broken[rng.integers(0, min(len(broken), 400))] = rng.integers(0, 256)
-            try:
-                picture = decode_image(bytes(broken))
-                assert picture.dtype in (np.uint8, np.uint16, np.float32)
-                outcomes.add("read")
-            except ReadError as error:
-                assert error.why
-                outcomes.add("refused")
-    assert outcomes == {"read", "refused"}
 
 
 def test_missing_folder_and_many_channels_have_reasons(tmp_path):
@@ -321,11 +283,6 @@ def test_real_sixteen_bit_images(shared_data):
     for file in files:
         np.testing.assert_array_equal(read_image(file), tifffile.imread(file))
         assert read_image(file).dtype == np.uint16
-
-
-def test_every_listed_suffix_can_be_read(tmp_path):
-    assert {".jpg", ".jpeg", ".png", ".bmp", ".tif", ".tiff", ".webp"} <= IMAGE_SUFFIXES
-    assert all(suffix == suffix.lower() and suffix.startswith(".") for suffix in IMAGE_SUFFIXES)
 
 
 def test_importing_opencv_keeps_the_variables_of_qt():

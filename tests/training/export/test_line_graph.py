@@ -25,7 +25,7 @@ from workbench.training.export.export_metadata import line_metadata
 from workbench.training.export.layouts import facts
 from workbench.training.export.line_export import LineModel, fit_image
 from workbench.training.export.line_graph import LineModelRefused, line_model, pixel_type, plan_resize
-from workbench.training.export.parity import compare_line
+from workbench.training.export.parity import compare, compare_line
 from workbench.training.feature_learning import fit_features
 from workbench.training.networks import UNet
 
@@ -134,6 +134,17 @@ def test_line_model_gives_the_unlike_score_of_the_predictor(name):
         score = Predictor(settings, function).predict(image).input.unlike
         assert line(image)["unlike"].tolist() == [pytest.approx(score, rel=2e-3, abs=1e-3)]
     assert score > 1  # of the other surface
+    images = [("checker", lambda: checker)]
+    found = compare_line(settings, function, line, images)
+    assert found.passed and found.unlike is not None and found.unlike < 2e-3
+    found = compare_line(settings, function, lambda image: {**line(image), "unlike": np.ones(1)}, images)
+    assert "an unlike score differs by" in found.why
+    twice = FunctionEngine(
+        lambda batch: (lambda output, features: (output, 2 * features))(*function.with_features(batch))
+    )
+    found = compare(settings, function, {"same": function, "twice": twice}, images)
+    assert found["same"].passed and found["same"].unlike == 0 and "unlike score" in found["twice"].why
+    assert "unlike score" in compare(settings, function, {"int8": twice}, images)["int8"].why
 
 
 def test_line_model_gives_the_results_of_the_predictor(case):

@@ -28,6 +28,8 @@ from workbench.inference.io.opencv import cv2
 from workbench.inference.io.tiff_regions import TiffImage
 from workbench.ui.canvas.canvas_items import END, HEIGHT, bar_width, draw_bar
 
+pytestmark = pytest.mark.usefixtures("one_window")
+
 RIGHT, LEFT = Qt.MouseButton.RightButton, Qt.MouseButton.LeftButton
 NONE, SHIFT = Qt.KeyboardModifier.NoModifier, Qt.KeyboardModifier.ShiftModifier
 
@@ -38,9 +40,14 @@ DISPLAYS = [
 ]
 
 
-@pytest.mark.parametrize("display", DISPLAYS, ids=["contrast", "flat", "all"])
-@pytest.mark.parametrize("color", [False, True])
-@pytest.mark.parametrize("zoom", [0.41, 1.0, 2.3])
+CASES = [(display, color, zoom) for zoom in (0.41, 1.0, 2.3) for color in (False, True) for display in DISPLAYS]
+SHORT = CASES[0], CASES[4], CASES[8], CASES[9], CASES[14], CASES[16]  # each value twice
+
+
+@pytest.mark.parametrize(
+    "display, color, zoom",
+    [pytest.param(*case, marks=[] if case in SHORT else pytest.mark.slow) for case in CASES],
+)
 def test_partial_repaints_of_local_displays_equal_a_full_one(view, qtbot, display, color, zoom):
     """After partial repaints by pans and strokes, no pixel differs from a full repaint."""
     image = textured(701, 903)

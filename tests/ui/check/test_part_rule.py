@@ -10,9 +10,9 @@ from PySide6.QtWidgets import QPushButton
 
 from tests.session.mask_run import make_mask_project
 from tests.ui.evaluation.evaluation_windows import open_project
-from workbench.core.check.project_statistics import NAME_PATTERNS, preview_parts
 from workbench.core.project import annotation
 from workbench.core.project.project import Grouping, Project
+from workbench.core.project_statistics import NAME_PATTERNS, preview_parts
 from workbench.inference.io.image_io import write_png
 from workbench.ui.check.statistics_dialog import PartRuleDialog
 
@@ -72,6 +72,22 @@ def test_each_choice_is_previewed_and_stored_on_request(application, root, qtbot
     dialog.pattern.setText("(")
     qtbot.waitUntil(lambda: dialog.preview is None and bool(dialog.split.text()))
     assert not dialog.use.isEnabled()
+    dialog.close()
+
+
+def test_parts_of_a_folder_outside_of_the_project_are_named_without_the_sign_of_its_source(application, root, qtbot):
+    session, window = application.services.session, application.window
+    write_png(root.parent / "line" / "a.png", np.zeros((48, 48), np.uint8))
+    with qtbot.waitSignal(session.current.opened):
+        session.open_project(root)
+    session.add_source(root.parent / "line")
+    qtbot.waitUntil(lambda: len(session.keys) == len(NAMES) + 1)
+    annotation.save_mask(session.project, "@line/a.png", np.eye(48, dtype=np.uint8))
+    window.table["part_rule"].trigger()
+    dialog = window.findChild(PartRuleDialog)
+    dialog.rules["folder"].click()
+    qtbot.waitUntil(lambda: dialog.preview is not None and dialog.table.rowCount() == 3)
+    assert {dialog.table.item(row, 0).text() for row in range(3)} == {"line", "lot0", "lot1"}
     dialog.close()
 
 

@@ -80,8 +80,8 @@ def test_masks_and_curves_are_details(page, verdicts, qtbot):
 
 def test_missing_good_images_are_named(page, verdicts, qtbot):
     qtbot.waitUntil(lambda: page.images.confusion is not None)
-    from workbench.core.evaluation.image_confusion import ImageConfusion
-    from workbench.core.evaluation.image_ranking import GroupedProportion
+    from workbench.core.evaluation.split_evaluation import ImageConfusion
+    from workbench.core.evaluation.verdict_rules import GroupedProportion
 
     nothing, shown = GroupedProportion.of([], []), page.images.confusion
     page.images.show_confusion(ImageConfusion(shown.cells, shown.missed, nothing), ruled=False)
@@ -93,7 +93,7 @@ def test_missing_good_images_are_named(page, verdicts, qtbot):
 
 def test_gallery_shows_two_rows_on_a_small_screen(style_sheet, application, tmp_path, qtbot):
     window = open_project(application, store_result(make_mask_project(tmp_path / "p"), **stored_result()), qtbot)
-    window.resize(1366, 768)
+    window.resize(1366, 744)  # below a title bar
     with qtbot.waitSignal(application.services.evaluation.evaluated, timeout=20_000):
         window.table["evaluation"].trigger()
     browser = window.evaluation.segmentation.browser

@@ -14,6 +14,8 @@ from workbench.core.project.project import Project
 from workbench.inference.io.image_io import write_png
 from workbench.ui.images.image_delegate import CELL
 
+pytestmark = pytest.mark.usefixtures("one_window")
+
 COUNT = 24
 G, B, SPACE, RETURN = Qt.Key.Key_G, Qt.Key.Key_B, Qt.Key.Key_Space, Qt.Key.Key_Return
 
@@ -99,6 +101,7 @@ def test_several_images_are_decided_together(wall, application, qtbot):
     assert wall.selected() == [f"p{n:02}.png" for n in range(10)]
     press(wall, qtbot, G)
     assert statuses(session) == {f"{n:02}": "done" for n in range(10)} and shown(wall) == "10"
+    assert application.window.messages.texts[-1] == "10 images marked as good"
     session.undo()
     assert not statuses(session)
 

@@ -20,6 +20,8 @@ from workbench.ui.label_files import path_choices
 from workbench.ui.label_files.label_file_dialogs import ImportDialog
 from workbench.ui.project.new_project_dialog import NewProjectDialog, QuickProjectDialog
 
+pytestmark = pytest.mark.usefixtures("one_window")
+
 
 @pytest.fixture
 def folder(tmp_path) -> Path:
@@ -185,7 +187,7 @@ def test_folder_without_labels_shows_what_it_contains(opened, qtbot, tmp_path):
     dialog = ImportDialog(opened.services.session, opened.style, [tmp_path / "void"], parent=opened.window)
     dialog.open()
     qtbot.waitUntil(lambda: "1 .doc" in dialog.status.text(), timeout=10_000)
-    assert not dialog.import_button.isEnabled()
+    assert not dialog.import_button.isEnabled() and not dialog.preview.mapping.isVisible()
     dialog.reject()
 
 

@@ -139,7 +139,7 @@ def early_retries(monkeypatch):
 
 @pytest.fixture
 def full(early_retries, application, qtbot, tmp_path, root, monkeypatch):
-    import workbench.core.sample.sample_project as sample
+    import workbench.core.sample_project as sample
 
     make = sample.make_sample
     monkeypatch.setattr(sample, "make_sample", lambda root, **options: make(root, small=True, **options))

@@ -15,7 +15,7 @@ from workbench.core.project import annotation
 from workbench.core.project.project import Project
 from workbench.core.runs.run import Run
 from workbench.inference.io.image_io import write_png
-from workbench.session.next_step import NextStep, RunFacts, Workflow, WorkflowState, next_step, workflow
+from workbench.session.next_step import NextStep, Remark, RunFacts, Workflow, WorkflowState, next_step
 from workbench.ui.help.guide_window import GuideWindow
 from workbench.ui.project.new_project_dialog import NewProjectDialog, QuickProjectDialog
 from workbench.ui.shell.stage_bar import step_text
@@ -62,17 +62,21 @@ def test_steps_have_commands_texts_reasons_and_guide_pages(application, monkeypa
     assert {step.command for step in steps} - {""} <= set(application.window.table.commands)
     assert all(step_text(step) and "{" not in step_text(step) for step in steps)
     # Texts with numbers.
-    for id, count, text in (
-        ("label_defects", 1, "Label 1 more image with defects"),
-        ("label_defects", 2, "Label 2 images with defects"),
-        ("label_good", 5, "Mark 5 good images as done"),
-        ("label_good", 3, "Mark 3 more good images as done"),
-        ("label_defects", 3, "Label 3 more images with defects"),
-        ("train", 5.0, "Train 5 minutes"),
-        ("train", 2.5, "Train 2.5 minutes"),
-        ("missed", 4, "Look at 4 missed defects"),
+    for id, count, more, text in (
+        ("label_defects", 1, True, "Label 1 more image with defects"),
+        ("label_defects", 2, False, "Label 2 images with defects"),
+        ("label_defects", 2, True, "Label 2 more images with defects"),
+        ("label_good", 5, False, "Mark 5 good images as done"),
+        ("label_good", 5, True, "Mark 5 more good images as done"),
+        ("assign_verdicts", 2, True, "Set the verdict of 2 more images"),
+        ("train", 5.0, False, "Train 5 minutes"),
+        ("train", 2.5, False, "Train 2.5 minutes"),
+        ("missed", 4, False, "Look at 4 missed defects"),
     ):
-        assert step_text(NextStep(stage="label", id=id, count=count)) == text
+        assert step_text(NextStep(stage="label", id=id, count=count, more=more)) == text
+    again = NextStep(stage="train", id="train_again", count=1)
+    assert step_text(again) == "Train with 1 new label"
+    assert step_text(replace(again, reason=Remark(id="unmeasured"))) == "Train again"
     # A step without a command explains it, one whose command is disabled has the reason of the command.
     bar, monitor = application.window.stage_bar, application.services.workflow
     for step, text in (
@@ -109,7 +113,7 @@ def test_bar_follows_the_project(opened, qtbot):
     for width in range(1400, 300, -20):
         bar.fit(width)
         shown.append(("0 good" in bar.stages["label"].text(), bool(bar.stages["train"].text()), bar.answer.isVisible()))
-    assert list(dict.fromkeys(shown)) == [(True, True, True), (True, False, True), (False, False, True), (False,) * 3]
+    assert list(dict.fromkeys(shown)) == [(True, True, True), (True, False, True), (True, False, False), (False,) * 3]
     window.classes.add()
     assert monitor.state().classes == 3
     opened.services.session.close_project()
@@ -134,13 +138,28 @@ def test_step_is_run_by_a_click(driver, qtbot):
     qtbot.waitUntil(lambda: bar.stages["label"].text() == "Label: 4 defective, 0 good")
 
 
+def test_next_step_returns_to_an_open_image_that_is_not_done_before_it_leads_to_the_next_one(driver, monkeypatch):
+    window, step = driver.window, NextStep(stage="train", id="training", command="next_open")
+    monkeypatch.setattr(driver.services.workflow, "workflow", Workflow(step))
+    driver.open(NEW)
+    driver.qtbot.waitUntil(lambda: driver.services.workflow.state().with_defects == 3)  # labels are read in a thread
+    driver.session.verdict_steps.set_statuses([FIRST], "new")
+    for leave in (window.center.show_evaluation, lambda on: window.images.toggle_thumbnails()):
+        leave(True)
+        window.stage_bar.refresh()
+        QTest.mouseClick(window.stage_bar.next, LEFT)
+        assert driver.canvas.isVisible() and driver.session.opening == NEW
+    QTest.mouseClick(window.stage_bar.next, LEFT)
+    assert driver.session.opening == FIRST
+
+
 def test_text_of_the_next_step_does_not_move_the_stages(style_sheet, opened, qtbot):
     bar = opened.window.stage_bar
     opened.window.resize(1280, 800)
     qtbot.wait(50)
     menus = opened.window.menuBar()
     places = set()
-    for text in ("Export", "Set the verdict of 12 more images"):
+    for text in ("Export", "Label recommended images"):  # the longest one of a project with a model
         bar.next.setText(text)
         qtbot.waitUntil(lambda: bar.next.width() == bar.next.sizeHint().width())
         places.add(tuple(button.mapTo(menus, QPoint()).x() for button in bar.stages.values()))
@@ -327,12 +346,6 @@ def test_more_options_of_a_folder(application, qtbot, folder):
     full.reject()
 
 
-def test_workflow_of_the_bar_equals_that_of_the_state(opened):
-    monitor = opened.services.workflow
-    monitor.update_now()
-    assert monitor.workflow == workflow(monitor.state())
-
-
 @pytest.fixture
 def banner(opened):
     """Return a function that returns the texts of the shown messages and their buttons by text."""
@@ -412,15 +425,6 @@ def test_lost_lock_is_shown_in_the_title(driver, root, banner, qtbot):
         text, buttons = banner()
         assert str(root) in text and "recovery journal" in text and not buttons
         assert "(read-only)" in driver.window.windowTitle()
-
-
-def test_classes_added_by_another_program_are_listed(driver, root):
-    content = (root / "project.json").read_text("utf-8")
-    other = '"classes": [ {"id": 9, "name": "by_editor", "color": "#112233"}, '
-    (root / "project.json").write_text(content.replace('"classes": [', other, 1), encoding="utf-8")
-    driver.session.classes.add("mine")
-    model = driver.window.classes.view.model()
-    assert "by_editor" in [model.index(row, 0).data() for row in range(model.rowCount())]
 
 
 def test_images_are_read_again_when_the_folder_is_back(driver, root, tmp_path, banner, qtbot):

@@ -21,7 +21,7 @@ LATER = (
     "importlib.metadata",  # by pydantic with the first validator
     *("workbench.core.adoption", "workbench.core.evaluation", "workbench.core.label_next"),
     *("workbench.core.suggestions.suggestion_files", "workbench.inference.predictor"),
-    *("workbench.core.check", "workbench.core.documents", "workbench.core.project.formats"),
+    *("workbench.core.project_check", "workbench.core.documents", "workbench.core.project.formats"),
     *("workbench.ui.check.check_dialog", "workbench.ui.dialogs.preferences_dialog", "workbench.ui.help.guide_window"),
     *("workbench.ui.evaluation.segmentation_evaluation", "workbench.ui.evaluation.verdict_evaluation_page"),
     *("workbench.ui.label_files.label_file_dialogs", "workbench.ui.project.new_project_dialog"),

@@ -241,7 +241,7 @@ def test_about_dialog_shows_the_version(application):
 
 
 def test_sample_project_is_created_and_opened(application, qtbot, tmp_path, monkeypatch):
-    import workbench.core.sample.sample_project as sample
+    import workbench.core.sample_project as sample
 
     session, window = application.services.session, application.window
     make = sample.make_sample

@@ -8,7 +8,7 @@ from itertools import product
 from workbench.core.runs.events import Evaluated, Failed, Finished, Started, Step
 from workbench.core.runs.run import Run
 from workbench.core.runs.run_history import RunLine, RunState, diagnose
-from workbench.session.next_step import WorkflowState, workflow
+from workbench.session.next_step import RunFacts, WorkflowState, remarks, workflow
 from workbench.session.workflow_monitor import run_facts
 from workbench.ui.shell.stage_bar import step_text
 from workbench.ui.text.formatting import result_text
@@ -84,3 +84,12 @@ def test_no_two_sentences_of_a_screen_contradict_each_other(tmp_path):
             for pair in CONFLICTS:
                 assert not set(pair) <= claims, (pair, texts, trend)
     assert {"improving", "level", "worse", "poor", "no_validation", "only_background"} <= seen
+
+
+def test_cross_fitted_remarks_name_their_thresholds():
+    facts = RunFacts(labeled=20, measured=True, defects=9, missed=9, good=4, good_alarms=1, cross_fitted=True)
+    found = {remark.id: remark_text(remark) for remark in remarks(facts, no_good_images=False)}
+    assert found == {
+        "alarms": "1 of 4 good validation images has a false alarm at a threshold chosen on other parts.",
+        "missed": "9 of 9 defects in the validation images are missed at a threshold chosen on other parts.",
+    }

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from PySide6.QtCore import QCoreApplication, QEvent, QRectF
 
-from workbench.core.evaluation.image_ranking import RocCurve
+from workbench.core.evaluation.verdict_rules import RocCurve
 from workbench.core.runs.run_series import RunSeries
 from workbench.ui.evaluation.evaluation_plots import PrecisionRecallPlot, ReliabilityPlot, RocPlot
 from workbench.ui.training.curve_legend import PLOTS

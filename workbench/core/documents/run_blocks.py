@@ -12,8 +12,7 @@ import numpy as np
 from workbench.core.documents.document import Block, FigureCell, Headline, Paragraph, Points, Section, Table
 from workbench.core.evaluation import figure_texts
 from workbench.core.evaluation.expectation import expectation_of
-from workbench.core.evaluation.figure_report import region_confusion
-from workbench.core.evaluation.figure_texts import NOTHING
+from workbench.core.evaluation.figure_texts import NOTHING, region_confusion
 from workbench.core.evaluation.figures import Figure, Figures, Scope
 from workbench.core.evaluation.intervals import MIN_PARTS
 from workbench.core.evaluation.operating_point import OperatingPointOrigin

@@ -14,7 +14,7 @@ from pathlib import Path
 
 import numpy as np
 
-from workbench.core.evaluation.operating_point_sweep import AREAS, THRESHOLDS, ThresholdCounts, count_thresholds
+from workbench.core.evaluation.operating_point import AREAS, THRESHOLDS, ThresholdCounts, count_thresholds
 from workbench.core.evaluation.stored_predictions import (
     ANY,
     MIN_PROBABILITY,

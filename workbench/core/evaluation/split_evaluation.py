@@ -1,4 +1,5 @@
-"""Evaluation of a run: predictions, counts at the operating point, figures, curves and data leaks.
+"""Evaluation of a run: predictions, counts at the operating point, figures, curves, data leaks, confusion of
+good and defective images with their verdicts.
 
 `evaluate_run` is the one way from a run and images to figures; the evaluation page calls its parts one after the
 other, so that another operating point needs no prediction.
@@ -9,7 +10,7 @@ Data leaks are validation or test images of which the same part or image was use
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from typing import Literal
@@ -18,11 +19,9 @@ import numpy as np
 
 from workbench.core.adoption.adopted_run import refresh_dataset
 from workbench.core.evaluation import operating_point
-from workbench.core.evaluation.figures import Figures, mask_figures
-from workbench.core.evaluation.image_ranking import ScoredImage, scored_images
+from workbench.core.evaluation.figures import METRICS, Figure, Figures, mask_figures
 from workbench.core.evaluation.inference_pass import InferencePass, PassResult
-from workbench.core.evaluation.operating_point import OperatingPoint, StoredOperatingPoint
-from workbench.core.evaluation.operating_point_sweep import OperatingPointSweep
+from workbench.core.evaluation.operating_point import OperatingPoint, OperatingPointSweep, StoredOperatingPoint
 from workbench.core.evaluation.stored_predictions import (
     ANY,
     FalseAlarm,
@@ -32,6 +31,7 @@ from workbench.core.evaluation.stored_predictions import (
     evaluate_prediction,
 )
 from workbench.core.evaluation.verdict_evaluation import VerdictEvaluation, predict_verdicts
+from workbench.core.evaluation.verdict_rules import GroupedProportion, RuleEvaluation, ScoredImage, scored_images
 from workbench.core.messages import Message
 from workbench.core.problems import RunUnusable
 from workbench.core.project import annotation
@@ -42,7 +42,7 @@ from workbench.core.runs.run import Run
 from workbench.inference.cpu_environment import cores
 from workbench.inference.model_settings import ModelSettings
 from workbench.inference.predictor import Predictor
-from workbench.inference.verdict_rule import VerdictRule
+from workbench.inference.verdict_rule import BAD, GOOD, UNSURE, VerdictRule
 
 THREADS = min(4, cores())  # OpenCV and NumPy release the interpreter lock most of the time
 
@@ -356,3 +356,61 @@ def sweep_points(
         results = pool.map(lambda item: None if cancelled() else inference_pass.tallies(item), predictions)
         tallies = [result for result in results if result is not None]
     return OperatingPointSweep(predictions, tallies, ids) if len(tallies) == len(predictions) else None
+
+
+@dataclass(frozen=True)
+class ImageConfusion:
+    """Images by label and verdict.
+
+    cells: (a defect is labeled; GOOD, UNSURE or BAD) to the indices of the images, in the order of the evaluation.
+    missed: defective images with the verdict GOOD. false: good images with the verdict BAD.
+    """
+
+    cells: Mapping[tuple[bool, str], tuple[int, ...]]
+    missed: GroupedProportion
+    false: GroupedProportion
+
+    def cost(self, ratio: float) -> float:
+        """Return the cost in false alarms. ratio: cost of a missed defective image."""
+        return self.missed.hits * ratio + self.false.hits
+
+
+def image_confusion(images: EvaluatedImages, rule: RuleEvaluation | None) -> ImageConfusion:
+    """Return the confusion of an evaluation. rule: of the same images; None: an image with a false alarm, or of whose
+    defects one is detected, is bad, as in the figures "missed_images" and "false_alarm_images".
+    """
+    cells: dict[tuple[bool, str], tuple[int, ...]] = {}
+    for number, image in enumerate(images.evaluations):
+        defective = not image.counts.is_good
+        if rule is not None:
+            verdict = {None: GOOD, UNSURE: UNSURE}.get(rule.outcomes[number], BAD)
+        else:
+            passed, _ = METRICS["missed_images"].sums(image.counts, ANY)
+            alarmed, _ = METRICS["false_alarm_images"].sums(image.counts, ANY)
+            verdict = BAD if (not passed if defective else alarmed) else GOOD
+        cells[defective, verdict] = (*cells.get((defective, verdict), ()), number)
+    if rule is not None:
+        return ImageConfusion(cells, rule.missed, rule.false)
+    figures = images.figures
+    rows = figures.get("missed_images"), figures.get("false_alarm_images", "good")
+    return ImageConfusion(cells, *map(_proportion, rows))
+
+
+def verdict_confusion(verdicts: VerdictEvaluation, good: Collection[str], minimum: float) -> ImageConfusion:
+    """Return the confusion of a ResNet. good: verdicts of images without defects. minimum: reject probability."""
+    cells: dict[tuple[bool, str], tuple[int, ...]] = {}
+    images: dict[bool, list[tuple[str, str]]] = {True: [], False: []}  # verdict and part
+    for number, image in enumerate(verdicts.images):
+        defective, accepted = image.truth not in good, verdicts.names[image.predicted] in good
+        verdict = UNSURE if image.probability < minimum else GOOD if accepted else BAD
+        cells[defective, verdict] = (*cells.get((defective, verdict), ()), number)
+        images[defective].append((verdict, image.part or image.key))
+    missed, false = (
+        GroupedProportion.of([verdict == wrong for verdict, _ in shown], [part for _, part in shown])
+        for shown, wrong in ((images[True], GOOD), (images[False], BAD))
+    )
+    return ImageConfusion(cells, missed, false)
+
+
+def _proportion(figure: Figure) -> GroupedProportion:
+    return GroupedProportion(int(figure.hits), int(figure.total), figure.interval)

@@ -149,7 +149,7 @@ def load_note(project: Project, key: str, saves: label_transaction.SaveRecords |
     except FileNotFoundError:
         return Note()
     except OSError as error:
-        raise problems.NoteBroken(path=str(path), why=_why(error)) from error
+        raise problems.unreadable(problems.NoteBroken, path, error, _why(error)) from error
     try:
         note = Note.model_validate_json(data.removeprefix(codecs.BOM_UTF8))  # written by an editor
         stored_format, invalid = note.format, None

@@ -18,7 +18,7 @@ from workbench.core.project.import_images import extract
 from workbench.core.project.project import Project
 from workbench.core.project.sources import Source, walk
 from workbench.core.text_patterns import free_path, is_text
-from workbench.inference.io.file_access import discard_tree, make_folder, open_file, replace_path, replacing
+from workbench.inference.io.file_access import discard_temporary, make_folder, open_file, replace_path, replacing
 
 Progress = Callable[[int, int], None]
 Stopped = Callable[[], bool]
@@ -147,7 +147,7 @@ def unpack(
     except OSError as error:
         raise CannotWrite.of(folder, error) from error
     finally:
-        discard_tree(temporary)
+        discard_temporary(temporary)
 
 
 def _top(archive: zipfile.ZipFile, path: Path) -> PurePosixPath:

@@ -16,10 +16,9 @@ from pathlib import Path, PurePosixPath
 
 from workbench.core import problems
 from workbench.core.messages import Message
-from workbench.core.problems import FolderMissing, NotInProject, SourceMismatch
 from workbench.core.project import label_transaction
 from workbench.core.project.project_folder import FolderKind, ProjectFolder, ProjectIdentity, ProjectLock
-from workbench.core.project.project_json import (
+from workbench.core.project.project_json import (  # noqa: F401 - other modules import them from here
     AREAS_RECORD,
     BACKGROUND,
     DONT_CARE,
@@ -35,36 +34,25 @@ from workbench.core.project.project_json import (
     read_project_file,
     recover_areas,
 )
-from workbench.core.project.source_trust import need_trust, note_created, project_places, trust, trust_copy
 from workbench.core.project.sources import (
     Source,
     copy_image,
+    need_trust,
+    note_created,
     own_key,
+    project_places,
     relative_path,
     separate_keys,
     shared_sources,
     source_of,
     source_prefixes,
+    trust,
+    trust_copy,
     walk,
 )
 from workbench.core.project.storage import check_links, inside, leads_outside
 from workbench.inference.io import file_access
 from workbench.inference.io.file_access import check_path, keep_root, read_regular
-
-__all__ = [
-    "BACKGROUND",
-    "DONT_CARE",
-    "MAX_CLASS_ID",
-    "MAX_CLASS_NAME",
-    "NOT_LABELED",
-    "PALETTE",
-    "ClassInfo",
-    "Grouping",
-    "Project",
-    "ProjectFile",
-    "matching_class",
-    "read_project_file",
-]
 
 
 class Project:
@@ -162,13 +150,13 @@ class Project:
             content = read_regular(root / "project.json")
             file = read_project_file(root)
             if not trusted:
-                need_trust(root, file.id, project_places(root, file))
+                need_trust(root, file.id, project_places(root, file.sources))
             return cls(root, file, content)
         except FileNotFoundError as error:
             missing = problems.NotAProject if root.exists() else problems.ProjectFolderMissing
             raise missing(path=str(root)) from error
         except OSError as error:
-            raise problems.ProjectBroken(path=str(root / "project.json"), why=Message.of(error)) from error
+            raise problems.unreadable(problems.ProjectBroken, root / "project.json", error) from error
 
     def close(self) -> None:
         if self._lock is not None:
@@ -260,7 +248,7 @@ class Project:
 
     def _trust(self) -> None:
         """Remember the image folders outside of the project: they are the user's own, or were allowed before."""
-        if places := project_places(self.root, self.file):
+        if places := project_places(self.root, self.file.sources):
             trust(self.file.id, places)
 
     def refresh(self) -> None:
@@ -399,7 +387,7 @@ def find_source(project: Project, name: str) -> Source:
     for source in project.file.sources:
         if source.name == name and name:
             return source
-    raise NotInProject(name=name)
+    raise problems.NotInProject(name=name)
 
 
 def forget_source(project: Project, name: str) -> None:
@@ -418,9 +406,9 @@ def locate_source(project: Project, name: str, folder: Path | str, *, check: boo
     project.refresh()
     source, path = find_source(project, name), Path(folder).resolve()
     if not path.is_dir():
-        raise FolderMissing(path=str(folder))
+        raise problems.FolderMissing(path=str(folder))
     if check and not holds_labeled_images(project, name, path):
-        raise SourceMismatch(name=name, path=str(path))
+        raise problems.SourceMismatch(name=name, path=str(path))
     source.path, source.relative = str(path), relative_path(path, project.root)
     project.save()
     return source

@@ -12,7 +12,7 @@ import numpy as np
 
 from workbench.core.images import image_files
 from workbench.core.problems import ExportDamaged, ImageBroken, ModelUnusable, Problem, UnknownModel
-from workbench.core.project.source_trust import created_here
+from workbench.core.project.project_json import created_here
 from workbench.core.runs.network_process import ChildNetwork, NetworkCancelled
 from workbench.core.runs.onnx_files import NetworkRefused
 from workbench.core.runs.run import IN_USE, Run, find_run

@@ -1,8 +1,12 @@
-"""ONNX network run by ONNX Runtime on the CPU, or on the GPU if its CUDA build is installed."""
+"""ONNX network run by ONNX Runtime on the CPU, or on the GPU if its CUDA build is installed.
+
+With TensorRT, ONNX Runtime compiles the network for this machine's NVIDIA GPU.
+"""
 
 from __future__ import annotations
 
 import contextlib
+import importlib
 import io
 import os
 from collections.abc import Callable
@@ -18,6 +22,8 @@ from ..model_settings import EngineOptions, ModelSettings
 from .feature_engine import Outputs
 from .registry import FEATURES
 
+Providers = list[str | tuple[str, dict[str, str]]]  # names, or with options
+
 
 class OnnxEngine:
     """Callable: float32 batch to float32 batch. device: "cpu" or "cuda"."""
@@ -27,10 +33,13 @@ class OnnxEngine:
         """Load the network file of the engine `name`, see `registry.KINDS`."""
         return cls(path, tuning, name=name)
 
-    def __init__(self, path: Path, tuning: EngineOptions, *, name: str = "onnx") -> None:
+    def __init__(
+        self, path: Path, tuning: EngineOptions, *, name: str = "onnx", compiler: Providers | None = None
+    ) -> None:
         self.name = name
+        found = [*(compiler or ()), *providers()]
         # Loaded from bytes, because the library cannot open all paths on Windows.
-        self.session = onnxruntime.InferenceSession(read_regular(path), session_options(tuning), providers=providers())
+        self.session = onnxruntime.InferenceSession(read_regular(path), session_options(tuning), providers=found)
         self._input = self.session.get_inputs()[0].name
         self._output, *others = [output.name for output in self.session.get_outputs()]
         self._features = FEATURES if FEATURES in others else None
@@ -56,9 +65,42 @@ class OnnxEngine:
         return None if self._maps is None else np.asarray(self.session.run([self._maps], {self._input: batch})[0])
 
 
-def providers() -> list[str | tuple[str, dict[str, str]]]:
+class TensorrtEngine(OnnxEngine):
+    """Network compiled by TensorRT. Loading compiles it, which takes minutes."""
+
+    @classmethod
+    def load(cls, name: str, path: Path, settings: ModelSettings, tuning: EngineOptions) -> TensorrtEngine:
+        """Load the network file of the engine `name`, see `registry.KINDS`."""
+        # TF32 has a 10-bit mantissa, and TensorRT uses it unless this variable forbids it.
+        os.environ.setdefault("NVIDIA_TF32_OVERRIDE", "0")
+        load_cuda()
+        with contextlib.suppress(ImportError, OSError):  # a TensorRT that the system finds needs no package
+            importlib.import_module("tensorrt")  # loads the libraries, which the package keeps where nothing searches
+        compiler = ("TensorrtExecutionProvider", _tensorrt_options(settings))
+        engine = cls(path, EngineOptions(), name=name, compiler=[compiler])
+        if compiler[0] not in engine.session.get_providers():
+            # ONNX Runtime silently omits providers that it cannot load; another engine would then run under this name.
+            raise RuntimeError("TensorRT's libraries could not be loaded")
+        return engine
+
+
+def _tensorrt_options(settings: ModelSettings) -> dict[str, str]:
+    """Return provider options with a range of shapes, so that the network is compiled once for all of them."""
+    if settings.task == "classification":
+        smallest = largest = settings.input_size
+    else:
+        smallest, largest = settings.multiple, settings.tile
+    shapes = {"min": (1, smallest), "opt": (settings.batch, largest), "max": (settings.batch, largest)}
+    profiles = {
+        f"trt_profile_{kind}_shapes": f"picture:{batch}x{settings.channels}x{side}x{side}"
+        for kind, (batch, side) in shapes.items()
+    }
+    return {"trt_fp16_enable": "0", "trt_int8_enable": "0", **profiles}
+
+
+def providers() -> Providers:
     """Return the execution providers, best first: CUDA with its options if it is available, and the CPU."""
-    found: list[str | tuple[str, dict[str, str]]] = ["CPUExecutionProvider"]
+    found: Providers = ["CPUExecutionProvider"]
     if "CUDAExecutionProvider" in onnxruntime.get_available_providers():
         load_cuda()
         # TF32 has a 10-bit mantissa: fast, but its results differ from those shown in the application. Searching

@@ -47,7 +47,7 @@ KINDS: dict[str, EngineSpec] = {
     "paddle": EngineSpec("paddle_engine:PaddleEngine", "paddle", (_PADDLE,), "paddle/network.json"),
     "legacy": EngineSpec("paddle_engine:PaddleEngine", "paddle", (_PADDLE,), "paddle-legacy/network.pdmodel"),
     "tensorrt": EngineSpec(
-        "tensorrt_engine:TensorrtEngine",
+        "onnx_engine:TensorrtEngine",
         "onnxruntime",
         ("onnxruntime-gpu>=1.18,!=1.24.0", "tensorrt>=10,<11"),
         "network.onnx",

@@ -21,6 +21,7 @@ import shutil
 import stat
 import sys
 import tempfile
+import threading
 import time
 from collections.abc import Callable, Iterator
 from io import FileIO
@@ -149,6 +150,29 @@ def discard_tree(folder: Path) -> None:
     shutil.rmtree(folder, ignore_errors=True)
 
 
+_LATER = 10.0  # seconds
+
+
+def discard_temporary(path: Path) -> None:
+    """Remove a file or folder that nobody uses again, as far as possible.
+
+    What another program still holds is removed later, by a thread for which the end of this process waits.
+    """
+    remove = discard_tree if path.is_dir() else remove_file
+    with contextlib.suppress(OSError):
+        remove(path)
+    if PAUSES and os.path.lexists(path):
+        threading.Thread(target=_discard_later, args=(remove, path), name="removal").start()
+
+
+def _discard_later(remove: Callable[[Path], None], path: Path) -> None:
+    end = time.monotonic() + _LATER
+    while os.path.lexists(path) and time.monotonic() < end:
+        time.sleep(0.5)
+        with contextlib.suppress(OSError):
+            remove(path)
+
+
 _TEMPORARY = re.compile(r"\.[0-9a-f]{16}\.tmp")
 _in_progress: set[str] = set()  # temporary files that this process is writing
 
@@ -236,9 +260,10 @@ def replacing(path: Path | str) -> Iterator[BinaryIO]:
             replace_path(temporary, path)
         except FileExistsError as error:
             raise OSError(errno.EOPNOTSUPP, "the drive cannot replace files", str(path)) from error
-    except BaseException:
-        with contextlib.suppress(OSError):
-            remove_file(temporary, missing_ok=True)
+    except BaseException as error:
+        if isinstance(error, OSError) and str(error.filename) == str(temporary):
+            error.filename = str(path)
+        discard_temporary(temporary)
         raise
     finally:
         _in_progress.discard(temporary.name)

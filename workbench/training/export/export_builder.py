@@ -12,8 +12,6 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 from workbench.core.adoption.adopted_run import refresh_dataset
 from workbench.core.documents.run_blocks import not_compared
 from workbench.core.evaluation import operating_point
@@ -55,7 +53,7 @@ from workbench.training.export.line_export import (
     write_line_model,
 )
 from workbench.training.export.line_graph import LineModelRefused, pixel_type
-from workbench.training.export.parity import Parity, check_cost, compare, measure_regions, predict_regions
+from workbench.training.export.parity import Output, Parity, check_cost, compare, measure_regions, network_output
 from workbench.training.model_card import CARD_SECONDS, write_card
 from workbench.training.reporter import Reporter
 
@@ -109,7 +107,7 @@ class _Builder:
         self.point = origin(run, self.dataset, options.point)
         self.parity: dict[str, Parity] = {}
         self.weakness: Message | None = None
-        self.known: dict[str, np.ndarray] = {}  # probabilities of the trained network on some images
+        self.known: dict[str, Output] = {}  # results of the trained network on some images
 
     def build(self) -> dict[str, Any]:
         chosen = export_images.choose(self.project, self.dataset)
@@ -438,7 +436,7 @@ def find_weakness(
     engine: Engine,
     samples: Sequence[ParitySample],
     tick: Callable[[], None],
-) -> tuple[Message | None, dict[str, np.ndarray]]:
+) -> tuple[Message | None, dict[str, Output]]:
     """Return why a model is not ready to be exported, None if nothing speaks against it, and `compare`'s `known`.
 
     The two largest images of `samples` are predicted, labeled ones first; of a very large one its central part. tick:
@@ -446,12 +444,12 @@ def find_weakness(
     """
     if settings.task == "classification":
         return None, {}
-    known: dict[str, np.ndarray] = {}
+    known: dict[str, Output] = {}
     rows = [(_labeled_regions(project, sample, settings), sample) for sample in samples]
     rows.sort(key=lambda row: (row[0] is None, -min(row[1].pixels, MOST_PIXELS)))
     for labeled, sample in rows[:_IMAGES]:
-        known[sample.key], found = predict_regions(settings, engine, sample.read(), tick)
-        regions = len(found)
+        known[sample.key] = network_output(settings, engine, sample.read(), tick)
+        regions = len(known[sample.key].regions)
         if regions > max(_MOST_REGIONS, _TIMES_LABELED * (labeled or 0)):
             return Message("export.too_many_regions", n=f"{regions:,}", name=sample.key), known
     return None, known

@@ -14,9 +14,8 @@ from typing import Any
 
 import numpy as np
 
-from workbench.core.evaluation.image_ranking import ScoredImage
 from workbench.core.evaluation.operating_point import ChosenRule
-from workbench.core.evaluation.verdict_rules import choose_rule
+from workbench.core.evaluation.verdict_rules import ScoredImage, choose_rule
 from workbench.core.images.image_files import read
 from workbench.core.messages import Message
 from workbench.core.problems import BadSettings, Problem

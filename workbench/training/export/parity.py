@@ -18,16 +18,19 @@ from workbench.core.messages import Message, with_messages
 from workbench.inference import components
 from workbench.inference.engines import EngineError
 from workbench.inference.engines.registry import KINDS
+from workbench.inference.inspection_area import placed_area
+from workbench.inference.known_features import UnlikeScore
 from workbench.inference.model_settings import ModelSettings
 from workbench.inference.predictor import Engine, Predictor, apply_thresholds
 from workbench.inference.regions import drop_small
-from workbench.training.export.line_graph import CLASS_AREAS, CLASS_MAP, PROBABILITIES, UNSURE_INDEX, VERDICT
+from workbench.training.export.line_graph import CLASS_AREAS, CLASS_MAP, PROBABILITIES, UNLIKE, UNSURE_INDEX, VERDICT
 
 MOST_DIFFERENCE = 1e-4  # of a probability, in fp32
 LEAST_AGREEMENT = 0.9999  # share of the pixels of a mask
-REDUCED_AGREEMENT = 0.98  # for networks with fewer bits
+REDUCED_AGREEMENT, REDUCED_UNLIKE_DIFFERENCE = 0.98, 0.2  # for networks with fewer bits
 MOST_DICE_LOSS = 0.02  # maximum loss by fewer bits on validation/test images; for verdicts of the macro F1
 MOST_FOUND_LOSS = 0.02  # maximum share of the previously found defects that may be missed then
+MOST_UNLIKE_DIFFERENCE = 0.01  # of an unlike score, in fp32; of scores above 1 as a share
 _FEW_PIXELS = 4  # tolerance of a region's area: a probability exactly at the threshold may fall either way
 
 
@@ -42,6 +45,7 @@ class Parity:
     max_abs: float = 0.0
     mask_agreement: float = 1.0  # minimum over the images; for verdicts the share that agree
     same_regions: bool = True  # for verdicts: all equal
+    unlike: float | None = None  # greatest difference of an unlike score; None if it was not compared
     images: int = 0
     why: str = ""
     rows: list[dict[str, Any]] = field(default_factory=list)  # one per image
@@ -61,6 +65,7 @@ class Parity:
             "max_abs": self.max_abs if self.images else None,
             "mask_agreement": self.mask_agreement if self.images else None,
             "same_regions": self.same_regions if self.images else None,
+            "unlike": self.unlike,
             "pictures": self.images,
             "passed": self.passed,
             "why": self.why,
@@ -69,13 +74,17 @@ class Parity:
 
 
 @dataclass(frozen=True)
-class _Output:
-    """regions: see `measure_regions`; none of a model for verdicts."""
+class Output:
+    """Result of a network on an image.
+
+    regions: see `measure_regions`; none of a model for verdicts. unlike: score; None if there is none.
+    """
 
     probabilities: np.ndarray
     mask: np.ndarray | None
     regions: np.ndarray
     verdict: int | None
+    unlike: float | None
 
 
 _NO_REGIONS = np.zeros((0, 6), np.int64)
@@ -87,11 +96,11 @@ def compare(
     engines: dict[str, Engine],
     images: Sequence[tuple[str, Callable[[], np.ndarray]]],
     on_image: Callable[[float], None] = lambda done: None,
-    known: Mapping[str, np.ndarray] | None = None,
+    known: Mapping[str, Output] | None = None,
 ) -> dict[str, Parity]:
     """Compare each engine with `reference`. images: name, and a function that returns the pixels.
 
-    known: probabilities of `reference` on some of these images, which are not computed again.
+    known: results of `reference` on some of these images, of the same network and other thresholds at most.
 
     on_image(done) is called after each image, and with a fraction of it at every call of a network and every step of
     the comparison. It may raise to stop. An engine error counts as a failed comparison.
@@ -100,11 +109,11 @@ def compare(
     for number, (key, read) in enumerate(images):
         image = read()
         ticks = [partial(on_image, number + place / (1 + len(engines))) for place in range(1 + len(engines))]
-        expected = _answer(settings, reference, image, ticks[0], (known or {}).get(key))
+        expected = network_output(settings, reference, image, ticks[0], (known or {}).get(key))
         for tick, (name, engine) in zip(ticks[1:], engines.items()):
             if not results[name].why:
                 try:
-                    _add(results[name], key, image, expected, _answer(settings, engine, image, tick), tick)
+                    _add(results[name], key, image, expected, network_output(settings, engine, image, tick), tick)
                 except (EngineError, RuntimeError, ValueError) as error:
                     results[name].why = Message("parity.cannot_run", name=key, why=str(error).strip().splitlines()[0])
         on_image(number + 1)
@@ -139,28 +148,40 @@ def compare_line(
     return parity
 
 
-def _reference_output(predictor: Predictor, image: np.ndarray) -> _Output:
+def _reference_output(predictor: Predictor, image: np.ndarray) -> Output:
     settings = predictor.settings
-    probabilities = predictor.probabilities(image)
+    probabilities, unlike = _predicted(predictor, image)
     if settings.task == "classification":
         best = int(np.argmax(probabilities))
-        return _Output(
-            probabilities, None, _NO_REGIONS, best if probabilities[best] >= settings.unsure else UNSURE_INDEX
-        )
+        verdict = best if probabilities[best] >= settings.unsure else UNSURE_INDEX
+        return Output(probabilities, None, _NO_REGIONS, verdict, unlike)
     scores = np.rint(probabilities[1:] * 255).astype(np.uint8)
     mask, _ = apply_thresholds(scores, replace(settings, min_area=(0,) * len(settings.classes)))
-    return _Output(probabilities, mask, _large_regions(settings, mask), None)
+    return Output(probabilities, mask, _large_regions(settings, mask), None, unlike)
 
 
-def _line_output(settings: ModelSettings, outputs: dict[str, np.ndarray]) -> _Output:
+def _predicted(
+    predictor: Predictor, image: np.ndarray, cancelled: Callable[[], bool] | None = None
+) -> tuple[np.ndarray, float | None]:
+    """Return the probabilities, and the unlike score if model and engine have one. cancelled: as of the predictor."""
+    known = predictor.settings.unlike
+    area, _ = placed_area(predictor.settings.areas, "", image)
+    cells = None if known is None else UnlikeScore(known, None if area is None else area.inside(image.shape))
+    probabilities = predictor.probabilities(image, cancelled=cancelled, cells=cells)
+    found = None if cells is None else cells.checked(None, image.shape)
+    return probabilities, None if found is None else found.unlike
+
+
+def _line_output(settings: ModelSettings, outputs: dict[str, np.ndarray]) -> Output:
     probabilities = outputs[PROBABILITIES][0]
+    unlike = float(outputs[UNLIKE][0]) if UNLIKE in outputs else None
     if settings.task == "classification":
-        return _Output(probabilities, None, _NO_REGIONS, int(outputs[VERDICT][0]))
+        return Output(probabilities, None, _NO_REGIONS, int(outputs[VERDICT][0]), unlike)
     mask = outputs[CLASS_MAP][0]
     areas = [int(np.count_nonzero(mask == entry.id)) for entry in settings.classes]
     if areas != outputs[CLASS_AREAS][0].tolist():
         raise ValueError(f"its class areas are {outputs[CLASS_AREAS][0].tolist()}, not {areas}")
-    return _Output(probabilities, mask, _large_regions(settings, mask), None)
+    return Output(probabilities, mask, _large_regions(settings, mask), None, unlike)
 
 
 def _large_regions(settings: ModelSettings, mask: np.ndarray) -> np.ndarray:
@@ -168,40 +189,30 @@ def _large_regions(settings: ModelSettings, mask: np.ndarray) -> np.ndarray:
     return measure_regions(settings, drop_small(mask, areas))
 
 
-def _answer(
-    settings: ModelSettings,
-    engine: Engine,
-    image: np.ndarray,
-    tick: Callable[[], None],
-    probabilities: np.ndarray | None = None,
-) -> _Output:
-    """tick: called before each call of the network and each step after it. probabilities: None if not known yet."""
-    if probabilities is None:
-        probabilities = Predictor(settings, engine).probabilities(image, cancelled=lambda: bool(tick()))
+def network_output(
+    settings: ModelSettings, engine: Engine, image: np.ndarray, tick: Callable[[], None], known: Output | None = None
+) -> Output:
+    """Return the result of a network on an image.
+
+    tick: called before each call of the network and each step after it. known: result with other thresholds.
+    """
+    if known is not None:
+        probabilities, unlike = known.probabilities, known.unlike
+    else:
+        probabilities, unlike = _predicted(Predictor(settings, engine), image, lambda: bool(tick()))
     if settings.task == "classification":
-        return _Output(probabilities, None, _NO_REGIONS, int(np.argmax(probabilities)))
+        return Output(probabilities, None, _NO_REGIONS, int(np.argmax(probabilities)), unlike)
     # Same computation as in `predict`, from these probabilities, so that the network runs once.
     mask, _ = apply_thresholds(np.rint(probabilities[1:] * 255).astype(np.uint8), settings)
-    return _Output(probabilities, mask, measure_regions(settings, mask, tick), None)
-
-
-def predict_regions(
-    settings: ModelSettings, engine: Engine, image: np.ndarray, tick: Callable[[], None]
-) -> tuple[np.ndarray, np.ndarray]:
-    """Return the probabilities of a network on an image, and the regions that it marks, see `measure_regions`.
-
-    tick: as there, and by each tile.
-    """
-    answer = _answer(settings, engine, image, tick)
-    return answer.probabilities, answer.regions
+    return Output(probabilities, mask, measure_regions(settings, mask, tick), None, unlike)
 
 
 def _add(
     parity: Parity,
     key: str,
     image: np.ndarray,
-    expected: _Output,
-    actual: _Output,
+    expected: Output,
+    actual: Output,
     tick: Callable[[], None] = lambda: None,
 ) -> None:
     difference = float(np.abs(expected.probabilities - actual.probabilities).max())
@@ -216,10 +227,15 @@ def _add(
         parity.mask_agreement = min(parity.mask_agreement, agreement)
     parity.max_abs = max(parity.max_abs, difference)
     parity.same_regions &= same
+    unlike = None
+    if expected.unlike is not None and actual.unlike is not None:
+        unlike = abs(expected.unlike - actual.unlike) / max(1.0, expected.unlike)
+        parity.unlike = max(unlike, parity.unlike or 0.0)
     parity.images += 1
     height, width = image.shape[:2]
     row = {"picture": key, "width": width, "height": height, "type": image.dtype.name}
     row.update(max_abs=difference, mask_agreement=agreement, same_regions=same, regions=len(expected.regions))
+    row.update(unlike=unlike)
     parity.rows.append(row)
 
 
@@ -304,7 +320,13 @@ def _compare(parity: Parity) -> str:
         return Message("parity.probability", n=f"{parity.max_abs:.2g}", m=f"{MOST_DIFFERENCE:g}")
     if parity.mask_agreement < LEAST_AGREEMENT:
         return Message("parity.agreement", n=f"{parity.mask_agreement:.4%}", m=f"{LEAST_AGREEMENT:.2%}")
-    return "" if parity.same_regions else Message("parity.regions")
+    return _compare_unlike(parity, MOST_UNLIKE_DIFFERENCE) or ("" if parity.same_regions else Message("parity.regions"))
+
+
+def _compare_unlike(parity: Parity, most: float) -> str:
+    if parity.unlike is None or parity.unlike <= most:
+        return ""
+    return Message("parity.unlike", n=f"{parity.unlike:.2g}", m=f"{most:g}")
 
 
 def _compare_reduced(parity: Parity) -> str:
@@ -312,7 +334,7 @@ def _compare_reduced(parity: Parity) -> str:
         return Message("parity.not_finite")
     if parity.mask_agreement < REDUCED_AGREEMENT:
         return Message("parity.agreement", n=f"{parity.mask_agreement:.2%}", m=f"{REDUCED_AGREEMENT:.0%}")
-    return ""
+    return _compare_unlike(parity, REDUCED_UNLIKE_DIFFERENCE)
 
 
 def check_cost(parity: Parity, before: dict[str, Any], after: dict[str, Any] | None, note: str) -> None:

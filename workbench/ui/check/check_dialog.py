@@ -22,9 +22,9 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from workbench.core.check.project_check import KINDS, Finding, Kind, findings_csv, kind_texts
 from workbench.core.problems import Problem
 from workbench.core.project.storage import write_bytes
+from workbench.core.project_check import KINDS, Finding, Kind, findings_csv, kind_texts
 from workbench.core.text_patterns import fill
 from workbench.inference.text_safety import SUFFIX
 from workbench.session.label_queue import LabelRepair
@@ -39,7 +39,7 @@ from workbench.ui.widgets.item_views import show_as_rows
 from workbench.ui.widgets.text_labels import resize_for_text
 
 if TYPE_CHECKING:
-    from workbench.core.check.project_check import Finding, Kind
+    from workbench.core.project_check import Finding, Kind
 
 
 _Index = QModelIndex | QPersistentModelIndex

@@ -30,7 +30,9 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from workbench.core.check.project_statistics import (
+from workbench.core.problems import Problem
+from workbench.core.project.project import Grouping
+from workbench.core.project_statistics import (
     NAME_PATTERNS,
     ClassStatistics,
     PartPreview,
@@ -42,8 +44,6 @@ from workbench.core.check.project_statistics import (
     region_csv,
     summary,
 )
-from workbench.core.problems import Problem
-from workbench.core.project.project import Grouping
 from workbench.core.text_patterns import as_text, fill
 from workbench.session.project_jobs import ReportJob
 from workbench.session.session import Session
@@ -464,7 +464,12 @@ class PartRuleDialog(QDialog):
         names = [as_text(key).rpartition("/")[2] for key in part.keys[:_EXAMPLES]]
         more = ["…"] if len(part.keys) > _EXAMPLES else []
         splits = [name for split, name in self._split_names().items() if part.splits[split]]
-        return [as_text(part.name), formatting.number(len(part.keys)), ", ".join(names + more), ", ".join(splits)]
+        return [
+            as_text(part.name).removeprefix("@"),
+            formatting.number(len(part.keys)),
+            ", ".join(names + more),
+            ", ".join(splits),
+        ]
 
     def _split_names(self) -> dict[str, str]:
         return {"train": self.tr("training"), "val": self.tr("validation"), "test": self.tr("test")}

@@ -24,10 +24,10 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from workbench.core.evaluation.figure_report import region_confusion
+from workbench.core.evaluation.figure_texts import region_confusion
 from workbench.core.evaluation.figures import METRICS, Figure, Figures
-from workbench.core.evaluation.image_confusion import ImageConfusion
-from workbench.core.evaluation.image_ranking import GroupedProportion
+from workbench.core.evaluation.split_evaluation import ImageConfusion
+from workbench.core.evaluation.verdict_rules import GroupedProportion
 from workbench.core.text_patterns import fill
 from workbench.inference.verdict_rule import BAD, GOOD, UNSURE
 from workbench.ui.text import evaluation_texts, formatting

@@ -25,8 +25,7 @@ from PySide6.QtWidgets import (
 )
 
 from workbench.core.evaluation.defect_crops import CropFrame
-from workbench.core.evaluation.image_confusion import ImageConfusion
-from workbench.core.evaluation.split_evaluation import EvaluatedImages
+from workbench.core.evaluation.split_evaluation import EvaluatedImages, ImageConfusion
 from workbench.core.evaluation.stored_predictions import ANY, LabeledDefect, StoredPrediction
 from workbench.core.geometry.drawing import NOTHING, Rect
 from workbench.session.run_evaluation import RunEvaluation

@@ -58,6 +58,10 @@ class CentralStack(QStackedWidget):
     def in_evaluation(self) -> bool:
         return self.currentWidget() is self._evaluation
 
+    @property
+    def browsing(self) -> bool:
+        return self.currentWidget() is self._thumbnails
+
     def show_evaluation(self, on: bool) -> None:
         """Show the evaluation, or return to the previous page."""
         if on == self.in_evaluation:
@@ -132,8 +136,11 @@ class EvaluationNavigation(QObject):
             self._page.show_run(run)
             self.switched.emit(True)
 
-    def leave(self) -> None:
+    def leave(self) -> bool:
+        """Return to the images. Return whether this shows an image that is not marked as done."""
+        was_on, note = self.is_on(), self._session.note
         self._center.show_evaluation(False)
+        return was_on and not self._center.browsing and note is not None and note.status != "done"
 
     def show_region(self, key: str, box: Rect) -> None:
         """Show a region of an image on the canvas, or the whole image if `box` is empty."""

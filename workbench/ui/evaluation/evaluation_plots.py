@@ -11,10 +11,10 @@ import pyqtgraph as pg
 from PySide6.QtCore import QEvent, QPointF, QSize, Qt, Signal
 from PySide6.QtWidgets import QSizePolicy, QToolTip
 
-from workbench.core.evaluation.image_ranking import RocCurve
 from workbench.core.evaluation.intervals import limits
-from workbench.core.evaluation.operating_point_sweep import PrecisionRecallCurve
+from workbench.core.evaluation.operating_point import PrecisionRecallCurve
 from workbench.core.evaluation.verdict_evaluation import CalibrationBin
+from workbench.core.evaluation.verdict_rules import RocCurve
 from workbench.core.text_patterns import fill
 from workbench.ui.text import evaluation_texts, formatting
 from workbench.ui.widgets.theme import ThemeManager

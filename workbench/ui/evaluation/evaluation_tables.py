@@ -188,7 +188,7 @@ class _ImageTableModel(QAbstractTableModel):
         if role != Qt.ItemDataRole.DisplayRole:
             return None
         if index.column() < 2:
-            return (prediction.key, prediction.group)[index.column()]
+            return (prediction.key, prediction.group)[index.column()].removeprefix("@")
         if index.column() == 6:
             # Dice is undefined for an image without defects and predictions.
             return evaluation_texts.score(image.counts.dice)

@@ -27,8 +27,7 @@ from PySide6.QtWidgets import (
 )
 
 from workbench.core.evaluation.figures import Figures
-from workbench.core.evaluation.operating_point import OperatingPoint
-from workbench.core.evaluation.operating_point_sweep import AREAS
+from workbench.core.evaluation.operating_point import AREAS, OperatingPoint
 from workbench.core.messages import Message
 from workbench.core.text_patterns import fill
 from workbench.inference.region_table import ANY_CLASS, CONDITIONS, OUTCOMES, RegionLimit, size_unit

@@ -20,7 +20,7 @@ from workbench.ui.evaluation.operating_point_panel import OperatingPointPanel
 from workbench.ui.widgets.text_labels import CollapsibleSection
 from workbench.ui.widgets.theme import ThemeManager
 
-_TABLE, _CURVE = 168, 230  # px, height of the table of classes alone, and with the curve beside it
+_TABLE, _CURVE = 144, 230  # px, height of the table of classes alone, and with the curve beside it
 
 
 class SegmentationEvaluation(QWidget):
@@ -234,7 +234,7 @@ class SegmentationEvaluation(QWidget):
 
     def _show_images(self) -> None:
         """Show the confusion once the verdicts of the shown result are known."""
-        from workbench.core.evaluation.image_confusion import image_confusion
+        from workbench.core.evaluation.split_evaluation import image_confusion
 
         result, verdicts = self._evaluation.result, self._evaluation.verdicts
         if result is None or verdicts.result is None:

@@ -7,8 +7,7 @@ from functools import cached_property, partial
 from PySide6.QtCore import QCoreApplication, QSignalBlocker, Qt, Signal
 from PySide6.QtWidgets import QComboBox, QFrame, QLabel, QProgressBar, QPushButton, QSlider, QSplitter, QWidget
 
-from workbench.core.evaluation.image_confusion import verdict_confusion
-from workbench.core.evaluation.split_evaluation import VerdictSplitEvaluation
+from workbench.core.evaluation.split_evaluation import VerdictSplitEvaluation, verdict_confusion
 from workbench.core.evaluation.verdict_evaluation import MOST, VerdictEvaluation
 from workbench.core.messages import Message
 from workbench.core.project.formats.base import is_good

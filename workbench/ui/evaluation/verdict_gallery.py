@@ -6,7 +6,7 @@ from PySide6.QtCore import QModelIndex, QRect, QSize, Qt, Signal
 from PySide6.QtGui import QPainter
 from PySide6.QtWidgets import QButtonGroup, QLabel, QListView, QPushButton, QStyle, QStyledItemDelegate, QWidget
 
-from workbench.core.evaluation.image_confusion import ImageConfusion
+from workbench.core.evaluation.split_evaluation import ImageConfusion
 from workbench.core.evaluation.verdict_evaluation import PredictedVerdict, VerdictEvaluation
 from workbench.ui.evaluation.confusion_table import cell_text
 from workbench.ui.images.image_model import ThumbnailProvider

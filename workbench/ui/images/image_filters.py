@@ -8,7 +8,7 @@ from PySide6.QtCore import QCoreApplication, QSize, QStringListModel, Qt, Signal
 from PySide6.QtGui import QKeyEvent
 from PySide6.QtWidgets import QComboBox, QCompleter, QLabel, QLineEdit, QPushButton, QToolButton, QWidget
 
-from workbench.core.image_list.image_search import SearchError, completions
+from workbench.core.image_search import SearchError, completions
 from workbench.session.session import Session
 from workbench.ui.images.image_model import ImageListModel
 from workbench.ui.text.formatting import listed

@@ -15,7 +15,7 @@ import numpy as np
 from PySide6.QtCore import QAbstractTableModel, QModelIndex, QObject, QPersistentModelIndex, Qt, Signal
 from PySide6.QtGui import QImage, QPixmap
 
-from workbench.core.image_list.image_search import (
+from workbench.core.image_search import (
     ImageTable,
     SearchError,
     ThumbnailCache,

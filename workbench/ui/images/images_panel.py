@@ -251,7 +251,7 @@ class ImagesPanel(QWidget):
         quiet: say nothing if there is none. Otherwise all images are listed once those of `paint_defective` are done.
         """
         first, self._first = self._first, None
-        own = step > 0 and first is not None and not quiet  # nobody has worked on the first image yet
+        own = step > 0 and (first is not None or self.browsing) and not quiet  # nobody works on this image yet
         key = self.model.next_where(f"status:{state}", self._requested, step, own=own)
         if key is None and (state, self.filters.filter.currentData()) == ("open", "started") and not quiet:
             self._show_all("all")

@@ -74,6 +74,7 @@ class ImportPreview(QWidget):
         splitter = QSplitter(Qt.Orientation.Horizontal, childrenCollapsible=False)
         splitter.addWidget(self.mapping)
         splitter.addWidget(self.previews)
+        self.mapping.hide()  # no labels are read yet
         splitter.setSizes([560, 340])
         above = (self.account, self.question, self.concerns, self.options.format_row, self.summary)
         below = (self.options, self.missing, self.skipped)
@@ -107,7 +108,7 @@ class ImportPreview(QWidget):
             widget.hide()
         if not keep_labels:
             self._plan = None
-            self.mapping.setRowCount(0)
+            self.mapping.show_entries([], [], [], [])
             self.previews.show_previews([], lambda name: None)
 
     def choices(self) -> dict[str, Any]:
@@ -346,7 +347,11 @@ class MappingTable(QTableWidget):
         known_classes: Sequence[str],
         known_verdicts: Sequence[str],
     ) -> None:
-        """Show the classes and verdicts of a preview. known_classes, known_verdicts: names of the project."""
+        """Show the classes and verdicts of a preview; without any, the table is hidden.
+
+        known_classes, known_verdicts: names of the project.
+        """
+        self.setHidden(not classes and not verdicts)
         self._rows.clear()
         self.setRowCount(0)
         self.setRowCount(len(classes) + len(verdicts))

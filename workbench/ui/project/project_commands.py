@@ -13,11 +13,11 @@ from PySide6.QtCore import QObject, QTimer, QUrl, Signal
 from PySide6.QtGui import QAction, QDesktopServices
 from PySide6.QtWidgets import QFileDialog, QMenu, QWidget
 
-from workbench.core.images.image_files import IMAGE_SUFFIXES
 from workbench.core.problems import CopyOrMoved, Problem
 from workbench.core.project.project import read_project_file
-from workbench.core.project.source_trust import need_trust, project_places
+from workbench.core.project.sources import need_trust, project_places
 from workbench.core.text_patterns import fill, free_path
+from workbench.inference.io.image_io import IMAGE_SUFFIXES
 from workbench.session.preferences import Preferences
 from workbench.session.session import Session
 from workbench.session.tasks import Task, TaskRunner, ThinnedProgress
@@ -175,7 +175,7 @@ class SampleCreator(QObject):
             self._show(fill(text, path=root, done=done, total=total))
 
         def work(task: Task) -> Path:
-            from workbench.core.sample.sample_project import make_sample
+            from workbench.core.sample_project import make_sample
 
             make_sample(root, progress=ThinnedProgress(task.report)).close()
             return root
@@ -298,7 +298,7 @@ class ProjectCommands(QObject):
                 self._messages.problem(problem)
         else:
             ask_trust(
-                lambda: need_trust(root, file.id, project_places(root, file)),
+                lambda: need_trust(root, file.id, project_places(root, file.sources)),
                 lambda: self._leave_guard.leave(lambda: self._session.open_project(root)),
                 self._window,
             )

@@ -49,7 +49,7 @@ class ModelChip(QPushButton):
     def __init__(self, session: Session, run_list: RunList, monitor: WorkflowMonitor, style: ThemeManager) -> None:
         super().__init__(objectName="chip")
         self._session, self._run_list, self._monitor, self._style = session, run_list, monitor, style
-        self.texts: tuple[str, ...] = ("", "", "", "")
+        self.texts = ("",) * 7
         self.setFocusPolicy(Qt.FocusPolicy.TabFocus)
         self.choices = QMenu(self)
         self.choices.setToolTipsVisible(True)
@@ -77,10 +77,10 @@ class ModelChip(QPushButton):
             else self.tr("Automatic: the best of the runs that can be compared. A new run may replace it.")
         )
         follows = self.tr("Predictions, suggestions, Evaluate, Label next and Export use this model.")
-        self.setToolTip("\n".join([run.name, *map(remark_text, found), how, follows]))
+        self.setToolTip("\n".join([self.texts[0], run.name, *map(remark_text, found), how, follows]))
         self.setAccessibleName(self.texts[0])
         if self.texts != before:
-            self.setText(self.texts[before.index(self.text())])
+            self.setText(self.texts[0])  # the stage bar fits it
             self.updateGeometry()
 
     def _fill(self) -> None:

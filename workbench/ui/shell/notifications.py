@@ -24,6 +24,7 @@ from workbench.session.image_list import Added
 from workbench.session.training.trainer_thread import DEFAULT_OPTIONS
 from workbench.session.undo import UndoCommand
 from workbench.session.verdict_steps import Areas, VerdictChange
+from workbench.session.workflow_monitor import is_painted
 from workbench.ui.labels.history_panel import step_text
 from workbench.ui.project.project_commands import ProjectCommands
 from workbench.ui.services import Services
@@ -305,7 +306,9 @@ class Notifications(QObject):
         self._messages.show_message("info", reason, advice, button=button, callback=show_all, topic="stop")
 
     def _stepped(self, step: VerdictChange, change: str) -> None:
-        text = _step_text(step)
+        rows = [self._session.rows.get(key) for key in step.after]
+        good = len(rows) > 1 and not any(row is None or row.verdict or is_painted(row) for row in rows)
+        text = _step_text(step, good=good)
         self._undo_step = None
         if change == "done":
             marked_done = step.after[step.first_key] == "done"
@@ -390,18 +393,20 @@ class Notifications(QObject):
         self._messages.show_message("info", self.tr("Export canceled. No files were left behind."), topic="export")
 
 
-def _step_text(step: VerdictChange) -> str:
-    """Return a change of verdicts or status as one sentence."""
+def _step_text(step: VerdictChange, *, good: bool) -> str:
+    """Return a change of verdicts or status as one sentence. good: of images without defects and verdicts."""
     name, value = PurePosixPath(step.first_key).name, step.after[step.first_key]
     if len(step.after) > 1:
         name = fill(
             QCoreApplication.translate("Notifications", "{n} {n:image|images}"), n=formatting.number(len(step.after))
         )
     if step.field == "status":
-        done = QCoreApplication.translate("Notifications", "{name} marked as done")
-        return (
-            done if value == "done" else QCoreApplication.translate("Notifications", "{name} marked as not done")
-        ).format(name=name)
+        patterns = {
+            "good": QCoreApplication.translate("Notifications", "{name} marked as good"),
+            "done": QCoreApplication.translate("Notifications", "{name} marked as done"),
+        }
+        undone = QCoreApplication.translate("Notifications", "{name} marked as not done")
+        return patterns.get("good" if good and value == "done" else value or "", undone).format(name=name)
     if step.field == "pin":
         return QCoreApplication.translate("Notifications", "data split of {name}").format(name=name)
     if step.field == "group":

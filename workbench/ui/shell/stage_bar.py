@@ -12,7 +12,7 @@ from PySide6.QtWidgets import QHBoxLayout, QMenuBar, QPushButton, QWidget
 from shiboken6 import isValid
 
 from workbench.core.text_patterns import fill
-from workbench.session.next_step import ENOUGH, FIRST_DEFECTS, GOOD_GOALS, STAGES, NextStep, Stage, Workflow
+from workbench.session.next_step import ENOUGH, STAGES, NextStep, Stage, Workflow
 from workbench.session.workflow_monitor import WorkflowMonitor
 from workbench.ui.actions.menus import Actions
 from workbench.ui.evaluation.evaluation_navigation import EvaluationNavigation
@@ -25,15 +25,27 @@ from workbench.ui.training.training_panel import TrainingPanel
 from workbench.ui.widgets.text_labels import IconLabel, set_disabled_reason
 from workbench.ui.widgets.theme import ThemeManager
 
-_GAP = 32  # px between the last menu and the bar
-_LEVELS = 7  # of simplification, see `StageBar.fit`
-_ANSWERED = 5  # level from which on the answer about good images is left out
-_STEP_LENGTH = 32  # characters of the next step for which there is always room, so that a short one changes nothing
+_GAP = 16  # px between the last menu and the bar
+# Levels of simplification: text of the chip, names of all stages, text of the counts, answer about good images
+_LEVELS = (
+    (0, True, 0, True),
+    (1, True, 0, True),
+    (1, False, 0, True),
+    (1, False, 1, True),
+    (2, False, 1, True),
+    (3, False, 1, True),
+    (3, False, 1, False),
+    (4, False, 1, False),
+    (5, False, 1, False),
+    (6, False, 1, False),
+    (6, False, 2, False),
+)
 _ICONS: dict[Stage, str] = {"label": "brush", "train": "train", "evaluate": "evaluation", "export": "export"}
 
 
 class StageBar(QWidget):
-    """Row of the stages with the model in use and the next step. pages: functions that show the page of each stage.
+    """Row of the stages with the model in use and the next step. pages: functions that show the page of each stage;
+    that of *Label* returns whether an image that is not marked as done appears with it.
 
     `explained` carries the reason of the step that the user has just run.
     """
@@ -56,12 +68,12 @@ class StageBar(QWidget):
         self._action: QAction | None = None  # of the next step
         names, tips = _stage_names(), _stage_tips()
         row = QHBoxLayout(self)
-        row.setContentsMargins(0, 0, 8, 0)
+        row.setContentsMargins(0, 0, 6, 0)
         row.setSpacing(0)
         self.stages: dict[Stage, QPushButton] = {}
         for stage in STAGES:
             if self.stages:
-                row.addWidget(IconLabel(style.icon("chevron-right", "disabled"), 14))
+                row.addWidget(IconLabel(style.icon("chevron-right", "disabled"), 12))
             button = QPushButton(names[stage], objectName="stage", checkable=True)
             button.setToolTip(tips[stage])
             button.setFocusPolicy(Qt.FocusPolicy.TabFocus)
@@ -69,7 +81,7 @@ class StageBar(QWidget):
             button.setAccessibleName(names[stage])
             self.stages[stage] = button
             row.addWidget(button)
-        row.addSpacing(14)
+        row.addSpacing(8)
         row.addWidget(chip)
         row.addStretch(1)  # the text of the next step does not move the stages
         self.answer = QPushButton(self.tr("There are no good images"), objectName="link")
@@ -92,42 +104,45 @@ class StageBar(QWidget):
         self.refresh()
 
     def fit(self, width: int) -> None:
-        """Fit the texts to a width: first the chip is shortened, then the stages, the answer, and the chip again."""
+        """Fit the texts to a width: the numbers of images and the words of the chip remain longest."""
         self._width = width
         hints = [button.sizeHint().width() for button in (self.next, self.answer)]
         content = width, *self._texts(0).values(), self._asks_for_good(), *hints
         if content == self._fitted:  # the widths of hidden texts are estimates: fitting again could alternate forever
             return
         self._fitted = content
-        level = next((level for level in range(_LEVELS) if self._width_at(level) <= width), _LEVELS - 1)
+        levels = range(len(_LEVELS))
+        level = next((level for level in levels if self._width_at(level) <= width), levels[-1])
         for button, text in self._texts(level).items():
             button.setText(text.replace("&", "&&"))
-        self.answer.setVisible(self._asks_for_good() and level < _ANSWERED)
+        self.answer.setVisible(self._asks_for_good() and _LEVELS[level][3])
 
     def _texts(self, level: int) -> dict[QPushButton, str]:
         """Return the texts of the buttons at a level of simplification."""
+        chip, all_names, counts, _ = _LEVELS[level]
         workflow, names = self._monitor.workflow, _stage_names()
-        if workflow is not None and workflow.good is not None and level < 4 and self.stages["label"].isChecked():
-            pattern = self.tr("Label: {defective} defective, {good} good")
-            names["label"] = pattern.format(defective=number(workflow.defective or 0), good=number(workflow.good))
-        texts = {button: names[stage] for stage, button in self.stages.items() if level < 3 or button.isChecked()}
-        return {
-            **dict.fromkeys(self.stages.values(), ""),
-            **texts,
-            self.chip: self.chip.texts[(0, 1, 2, 2, 2, 2, 3)[level]],
-        }
+        if workflow is not None and workflow.good is not None and counts < 2 and self.stages["label"].isChecked():
+            patterns = (
+                self.tr("Label: {defective} defective, {good} good"),
+                self.tr("{defective} defective, {good} good"),
+            )
+            numbers = {"defective": number(workflow.defective or 0), "good": number(workflow.good)}
+            names["label"] = patterns[counts].format(**numbers)
+        texts = {button: names[stage] for stage, button in self.stages.items() if all_names or button.isChecked()}
+        return {**dict.fromkeys(self.stages.values(), ""), **texts, self.chip: self.chip.texts[chip]}
 
     def _width_at(self, level: int) -> int:
         """Return the width that the content needs at a level of simplification."""
         advance, texts = self.fontMetrics().horizontalAdvance, self._texts(level)
         change = sum(advance(text) - advance(b.text()) for b, text in texts.items() if not b.isHidden())
         link = self.answer.sizeHint().width() + self.layout().spacing()
-        if self._asks_for_good() and level < _ANSWERED:
+        if self._asks_for_good() and _LEVELS[level][3]:
             change += link if self.answer.isHidden() else 0
         elif not self.answer.isHidden():
             change -= link
-        reserve = _STEP_LENGTH * self.next.fontMetrics().averageCharWidth()
-        return self.sizeHint().width() + change + max(0, reserve - self.next.sizeHint().width())
+        usual = step_text(NextStep(stage="label", id="label_next"))  # there is room for it: a short one changes nothing
+        missing = max(0, self.next.fontMetrics().horizontalAdvance(usual) - advance(self.next.text()))
+        return self.sizeHint().width() + change + missing
 
     def _asks_for_good(self) -> bool:
         workflow = self._monitor.workflow
@@ -177,13 +192,12 @@ class StageBar(QWidget):
         workflow = self._monitor.workflow
         if workflow is None or self._action is None:
             return
-        if workflow.step.stage in ("label", "train"):
-            self._pages["label"]()
+        unfinished = workflow.step.stage in ("label", "train") and self._pages["label"]()
         if workflow.step.reason is not None and workflow.step.command != "export":  # its question states it
             self.explained.emit(remark_text(workflow.step.reason))  # a command that cannot go says more
         if workflow.step.command == "evaluation":  # the command would leave the evaluation of another run
             self._pages["evaluate"]()
-        else:
+        elif not unfinished or workflow.step.command != "next_open":  # that image is the next one to label
             self._action.trigger()
 
     def _show_page(self, stage: Stage) -> None:
@@ -233,26 +247,26 @@ def step_text(step: NextStep) -> str:
         "label_defects": (
             QCoreApplication.translate("StageBar", "Label 1 more image with defects")
             if n == 1
-            else QCoreApplication.translate("StageBar", "Label {n} images with defects")
-            if n in (FIRST_DEFECTS, ENOUGH)  # none is labeled yet
             else QCoreApplication.translate("StageBar", "Label {n} more images with defects")
+            if step.more
+            else QCoreApplication.translate("StageBar", "Label {n} images with defects")
         ),
         "separate": QCoreApplication.translate("StageBar", "Separate good and defective"),
         "label_good": (
             QCoreApplication.translate("StageBar", "Mark 1 more good image as done")
             if n == 1
-            else QCoreApplication.translate("StageBar", "Mark {n} good images as done")
-            if n == GOOD_GOALS[0]
             else QCoreApplication.translate("StageBar", "Mark {n} more good images as done")
+            if step.more
+            else QCoreApplication.translate("StageBar", "Mark {n} good images as done")
         ),
         "add_good": QCoreApplication.translate("StageBar", "Add good images"),
         "add_verdict": QCoreApplication.translate("StageBar", "Add a verdict"),
         "assign_verdicts": (
             QCoreApplication.translate("StageBar", "Set the verdict of 1 more image")
             if n == 1
-            else QCoreApplication.translate("StageBar", "Set the verdict of {n} images")
-            if n == ENOUGH
             else QCoreApplication.translate("StageBar", "Set the verdict of {n} more images")
+            if step.more
+            else QCoreApplication.translate("StageBar", "Set the verdict of {n} images")
         ),
         "second_verdict": QCoreApplication.translate("StageBar", "Set another verdict for 2 images"),
         "train": (
@@ -263,7 +277,11 @@ def step_text(step: NextStep) -> str:
         "training": QCoreApplication.translate("StageBar", "Continue labeling"),
         "all_done": QCoreApplication.translate("StageBar", "Training (all images done)"),
         "training_read_only": QCoreApplication.translate("StageBar", "Training (read-only project)"),
-        "train_again": QCoreApplication.translate("StageBar", "Train with {n} new {n:label|labels}"),
+        "train_again": (
+            QCoreApplication.translate("StageBar", "Train again")
+            if step.reason is not None  # more than the new labels are a reason
+            else QCoreApplication.translate("StageBar", "Train with {n} new {n:label|labels}")
+        ),
         "missed": (
             QCoreApplication.translate("StageBar", "Look at 1 missed defect")
             if n == 1

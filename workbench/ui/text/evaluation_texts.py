@@ -9,10 +9,10 @@ from PySide6.QtCore import QCoreApplication
 
 from workbench.core.evaluation import figure_texts
 from workbench.core.evaluation.figures import Alert, Figure
-from workbench.core.evaluation.image_ranking import GroupedProportion
 from workbench.core.evaluation.intervals import Interval
 from workbench.core.evaluation.operating_point import OperatingPoint
 from workbench.core.evaluation.stored_predictions import ImageCounts
+from workbench.core.evaluation.verdict_rules import GroupedProportion
 from workbench.core.messages import Message
 from workbench.ui.text import formatting
 from workbench.ui.text.formatting import translate_message

@@ -321,7 +321,7 @@ def ending_text(event: Finished) -> str:
 def main_result(metrics: dict[str, Any]) -> tuple[float, str] | None:
     """Return value and text, such as "Dice, any defect 0.85", of the figure that stands for stored metrics; or None."""
     from workbench.core.evaluation import figure_texts  # imports OpenCV
-    from workbench.core.evaluation.figure_report import stored_figures
+    from workbench.core.evaluation.figure_texts import stored_figures
 
     for figure in stored_figures(metrics):
         if figure.id in ("dice", "accuracy") and figure.value is not None:

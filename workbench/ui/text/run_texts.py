@@ -242,16 +242,19 @@ def _on_validation_images(metric: str) -> str:
 
 
 def in_use_texts(run: Run, metrics: dict[str, Any], *, chosen: bool) -> tuple[str, ...]:
-    """Return the text of the model in use, and two shorter ones. chosen: by the user. metrics: empty without any."""
+    """Return the text of the model in use, and five shorter ones, at last its name.
+
+    chosen: by the user. metrics: empty without any.
+    """
     result, name = formatting.main_result(metrics), formatting.short_run_name(run)
     automatic = "" if chosen else QCoreApplication.translate("findings", "automatic")
-    values = ["", ""]
+    values = [""] * 4
     if result is not None:
-        short = QCoreApplication.translate("findings", "{metric} (validation)")
-        values = [_on_validation_images(result[1]), short.format(metric=result[1].rpartition(" ")[2])]
-    long, short = (" · ".join(filter(None, (name, value, automatic))) for value in values)
+        short, value = QCoreApplication.translate("findings", "{metric} (validation)"), result[1].rpartition(" ")[2]
+        values = [_on_validation_images(result[1]), short.format(metric=value), value, ""]
+    models = [" · ".join(filter(None, (name, value, automatic))) for value in values]
     pattern = QCoreApplication.translate("findings", "Model in use: {model}")
-    return pattern.format(model=long), pattern.format(model=short), short
+    return *(pattern.format(model=model) for model in models), models[-1], name
 
 
 _REMARKS = {
@@ -281,11 +284,25 @@ _REMARKS = {
         "findings", "Another program has trained this model. No metrics are stored with it; see Evaluation."
     ),
 }
+# At thresholds that Evaluate does not show, and which therefore must not contradict it.
+_CROSS_FITTED = {
+    "alarms": QT_TRANSLATE_NOOP(
+        "findings",
+        "{count} of {n} good validation {n:image|images} {count:has|have} a false alarm at a threshold chosen on other "
+        "parts.",
+    ),
+    "missed": QT_TRANSLATE_NOOP(
+        "findings",
+        "{count} of {n} {n:defect|defects} in the validation images {count:is|are} missed at a threshold chosen on "
+        "other parts.",
+    ),
+}
 
 
 def remark_text(remark: Remark) -> str:
     """Return what is wrong with a model, or not known about it, as a sentence."""
-    return _translated(_REMARKS[remark.id], count=remark.count, n=remark.n)
+    pattern = _CROSS_FITTED.get(remark.id, "") if remark.cross_fitted else ""
+    return _translated(pattern or _REMARKS[remark.id], count=remark.count, n=remark.n)
 
 
 def finished_text(result: dict[str, Any]) -> tuple[str, tuple[str, ...], str]:

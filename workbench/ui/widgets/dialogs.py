@@ -29,7 +29,7 @@ from PySide6.QtWidgets import (
 )
 
 from workbench.core.problems import UntrustedPlaces
-from workbench.core.project.source_trust import trust_named
+from workbench.core.project.sources import trust_named
 from workbench.session.tasks import Job
 from workbench.ui.text.formatting import number, problem_text
 from workbench.ui.widgets.box_layouts import in_column, in_row

@@ -38,7 +38,7 @@ from workbench.core.project.formats.shape_labels import ShapedImage, find_shapes
 from workbench.core.project.formats.shapes import Shape, box
 from workbench.core.project.formats.text_files import decode_text, listed_names, text_lines
 from workbench.core.project.project import MAX_CLASS_ID, Project
-from workbench.core.project.source_trust import need_trust, outside_places
+from workbench.core.project.sources import need_trust, outside_places
 from workbench.core.project.storage import write_text
 from workbench.inference.io.file_access import open_file
 from workbench.inference.io.json_io import read_file

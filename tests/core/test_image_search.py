@@ -10,8 +10,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from workbench.core.image_list import image_search
-from workbench.core.image_list.image_search import (
+from workbench.core import image_search
+from workbench.core.image_search import (
     TERMS,
     ImageTable,
     SearchError,

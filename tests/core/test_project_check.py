@@ -10,12 +10,12 @@ import math
 import numpy as np
 import pytest
 
-from workbench.core.check.project_check import check, tiny_holes
-from workbench.core.check.project_statistics import class_csv, csv_definitions, project_statistics, region_csv, to_json
 from workbench.core.project import annotation
 from workbench.core.project.formats.base import is_good
 from workbench.core.project.project import Grouping
-from workbench.core.sample.sample_project import make_sample
+from workbench.core.project_check import check, tiny_holes
+from workbench.core.project_statistics import class_csv, csv_definitions, project_statistics, region_csv, to_json
+from workbench.core.sample_project import make_sample
 from workbench.inference.io.image_io import write_png
 
 

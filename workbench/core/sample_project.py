@@ -15,7 +15,7 @@ import numpy as np
 from workbench.core import problems
 from workbench.core.project import annotation
 from workbench.core.project.project import MAX_CLASS_ID, Grouping, Project
-from workbench.core.sample.synthetic_scene import KINDS, Lot, Material, SyntheticScene, make_lot
+from workbench.core.synthetic_scene import KINDS, Lot, Material, SyntheticScene, make_lot
 from workbench.inference.io.image_io import write_png
 
 GOOD = "OK"

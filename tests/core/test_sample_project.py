@@ -13,8 +13,8 @@ from workbench.core.images.image_files import read
 from workbench.core.project import annotation
 from workbench.core.project.project import Project
 from workbench.core.runs.dataset import collect
-from workbench.core.sample.sample_project import best_threshold_dice, make_sample
-from workbench.core.sample.synthetic_scene import KINDS, SyntheticScene, make_lot
+from workbench.core.sample_project import best_threshold_dice, make_sample
+from workbench.core.synthetic_scene import KINDS, SyntheticScene, make_lot
 
 
 @pytest.fixture(scope="module")

@@ -25,12 +25,11 @@ from workbench.core.runs.events import Started
 from workbench.core.runs.network_stats import downloaded_resnet
 from workbench.core.runs.run import create_run
 from workbench.core.runs.training_settings import request
-from workbench.training import checkpoint
+from workbench.training import checkpoint, encoder_weights
+from workbench.training.encoder_weights import Arrays, parse_weights, read_file
 from workbench.training.encoders import ResNet, ResNetBody
 from workbench.training.networks import UNet
 from workbench.training.optimizers import weights
-from workbench.training.weights import encoder_weights
-from workbench.training.weights.encoder_weights import Arrays, parse_weights, read_file
 
 
 def read_weights(path: Path) -> Arrays:

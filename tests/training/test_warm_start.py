@@ -18,11 +18,10 @@ from workbench.core.runs.network_stats import is_smaller, prune_settings, shrink
 from workbench.core.runs.run import create_run, list_runs
 from workbench.core.runs.training_settings import request
 from workbench.inference.predictor import Predictor
-from workbench.training import finalize
+from workbench.training import checkpoint, finalize
+from workbench.training.checkpoint import prune
 from workbench.training.networks import UNet
 from workbench.training.optimizers import load_weights, weights
-from workbench.training.weights import warm_start
-from workbench.training.weights.warm_start import prune
 
 BEFORE, AFTER = [12, 16, 24], [7, 12, 18]
 
@@ -106,8 +105,8 @@ def test_the_weakest_channels_are_removed_in_any_order(monkeypatch):
         shuffled[name] = arrays[name][order]
     shuffled["up.0.grow.weight"] = arrays["up.0.grow.weight"][order]
     np.testing.assert_allclose(np.abs(predictions(pruned(shuffled)) - before).mean(), loss, rtol=1e-4)
-    strength = warm_start.strength
-    monkeypatch.setattr(warm_start, "strength", lambda *arguments: -strength(*arguments))
+    strength = checkpoint.strength
+    monkeypatch.setattr(checkpoint, "strength", lambda *arguments: -strength(*arguments))
     assert np.abs(predictions(pruned(arrays)) - before).mean() > 1.2 * loss
 
 

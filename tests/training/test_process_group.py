@@ -28,13 +28,11 @@ from workbench.core.runs.launch import (
     worker_command,
 )
 from workbench.core.runs.run import Run
-from workbench.training import device, reporter, training_context, training_loop
-from workbench.training.distributed import process_group, rank_launcher
-from workbench.training.distributed.process_group import CommandMessage, ProcessGroup, RankCommand, distributed
+from workbench.training import device, process_group, rank_launcher, reporter, training_context, training_loop
 from workbench.training.learner import Learner
 from workbench.training.networks import UNet
-from workbench.training.optimizers import make_optimizer
-from workbench.training.precision import Precision, PrecisionChoice
+from workbench.training.optimizers import Precision, PrecisionChoice, make_optimizer
+from workbench.training.process_group import CommandMessage, ProcessGroup, RankCommand, distributed
 from workbench.training.reporter import Clock, ControlChannel, Reporter
 
 TINY = {"widths": [4, 8], "patch": 32, "batch": 4, "average": 0.5}
@@ -444,7 +442,7 @@ _RANK = """
 import os, sys, time
 import numpy as np, paddle
 from pathlib import Path
-from workbench.training.distributed import process_group
+from workbench.training import process_group
 
 number = int(os.environ["PADDLE_TRAINER_ID"])
 process_group._MESSAGE_SECONDS = 2.0

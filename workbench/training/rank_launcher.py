@@ -29,7 +29,7 @@ from workbench.core.runs.launch import RunLock, launcher_command, launcher_envir
 from workbench.core.runs.run import Run
 from workbench.inference.io.file_access import discard_tree
 from workbench.training.device import check
-from workbench.training.distributed.process_group import check_batch
+from workbench.training.process_group import check_batch
 from workbench.training.reporter import LAUNCHER_FOLDER, write_all
 
 _POLL = 0.05
