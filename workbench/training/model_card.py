@@ -6,7 +6,6 @@ validation images.
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
@@ -46,7 +45,7 @@ from workbench.core.runs.export_options import LAYOUTS, LINE_FORMAT
 from workbench.core.runs.held_out import stratified_order
 from workbench.core.runs.run import Run, find_run
 from workbench.inference.batch.export_package import requirement_files
-from workbench.inference.io.file_access import read_regular
+from workbench.inference.io.json_io import read_object
 from workbench.inference.model_settings import MODEL_FILE, ModelSettings, load_settings
 from workbench.inference.predictor import Predictor
 
@@ -396,19 +395,12 @@ def write_card(
     dataset = run.dataset()
     result = evaluate_holdout(project, run, dataset, Predictor.open(folder), tick=tick)
     settings = load_settings(folder / MODEL_FILE)
-    card = make_card(CardSources(run, dataset, settings, result, parity, _latency(folder), environment, point))
+    card = make_card(
+        CardSources(run, dataset, settings, result, parity, read_object(folder / _LATENCY_FILE), environment, point)
+    )
     write_text(folder / CARD_FILE, to_html(card, language))
     write_text(folder / README_FILE, to_markdown(card, language))
     return result
-
-
-def _latency(folder: Path) -> dict[str, Any]:
-    """Return the measured speed; empty if it was not measured."""
-    try:
-        content = json.loads(read_regular(folder / _LATENCY_FILE))
-    except (OSError, ValueError):
-        return {}
-    return content if isinstance(content, dict) else {}
 
 
 def to_markdown(card: Document, language: str = resources.SOURCE_LANGUAGE) -> str:

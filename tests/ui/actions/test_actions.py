@@ -140,15 +140,17 @@ def test_typing_does_not_trigger_commands(driver):
 
 def test_menus_show_the_names_of_classes_and_verdicts(application, root, qtbot):
     table, session = application.window.table, application.services.session
-    menus = {menu.title(): menu for menu in application.window.menuBar().findChildren(QMenu)}
 
-    def shown(menu: str) -> list[tuple[str, str]]:
-        actions = [action for action in menus[menu].actions() if action.isVisible()]
+    def menu(title: str) -> QMenu:  # each time a new Python object, because PySide 6.9 invalidates those of menus
+        return next(menu for menu in application.window.menuBar().findChildren(QMenu) if menu.title() == title)
+
+    def shown(title: str) -> list[tuple[str, str]]:
+        actions = [action for action in menu(title).actions() if action.isVisible()]
         return [(action.text(), action.shortcut().toString()) for action in actions]
 
     assert shown("Select &class") == shown("&Verdict") == []
-    menus["&Label"].aboutToShow.emit()
-    assert not menus["Select &class"].isEnabled()
+    menu("&Label").aboutToShow.emit()
+    assert not menu("Select &class").isEnabled()
     with qtbot.waitSignal(session.current.opened, timeout=10_000):
         session.open_project(root)
     session.classes.add("pore & crack")
@@ -158,8 +160,8 @@ def test_menus_show_the_names_of_classes_and_verdicts(application, root, qtbot):
     assert not table["class_1"].isChecked()
     assert shown("&Verdict") == [("OK", "Alt+1"), ("NG", "Alt+2")]
     assert shown("Set verdict &and go to next") == [("OK", "Shift+1"), ("NG", "Shift+2")]
-    menus["&Label"].aboutToShow.emit()
-    assert menus["Select &class"].isEnabled()
+    menu("&Label").aboutToShow.emit()
+    assert menu("Select &class").isEnabled()
     session.verdict_steps.set_verdicts([session.key], "NG")
     qtbot.waitUntil(lambda: table["verdict_2"].isChecked() and not table["verdict_1"].isChecked())
     application.window.table["keys"].trigger()
