@@ -13036,6 +13036,10 @@
         <translation>文件夹名称（{names}）可能不是判定；如果是，请选择格式 folders</translation>
     </message>
     <message>
+        <source>folders of two levels may be verdicts ({first}; {second}): the format folders uses the first; to use the second, import one of the first</source>
+        <translation>两级文件夹都可能是判定（{first}；{second}）：格式 folders 使用第一级；要使用第二级，请导入第一级中的一个文件夹</translation>
+    </message>
+    <message>
         <source>the folder contains {names}</source>
         <translation>文件夹包含 {names}</translation>
     </message>
@@ -13390,6 +13394,14 @@
     <message>
         <source>The masks belong to the images in the order of their numbers, which start elsewhere.</source>
         <translation>掩膜与图片的起始编号不同，按编号顺序相互对应。</translation>
+    </message>
+    <message>
+        <source>Masks belong to the images with all words of their names, as “a_mask_2” to “a_2”.</source>
+        <translation>掩膜属于包含其名称全部词语的图像，例如“a_mask_2”属于“a_2”。</translation>
+    </message>
+    <message>
+        <source>Masks belong to the images with a part of their names, as “a_mask_2” to “a”.</source>
+        <translation>掩膜属于名称为其一部分的图像，例如“a_mask_2”属于“a”。</translation>
     </message>
     <message>
         <source>The masks in “{masks}” belong to the images in “{images}”.</source>

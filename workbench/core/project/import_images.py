@@ -36,6 +36,7 @@ from workbench.core.project.formats.base import (
     ImportedEntry,
     ImportedLabel,
     UnreadableLabel,
+    are_parts,
     distinctive_folders,
     normalized_name,
     reason,
@@ -44,7 +45,7 @@ from workbench.core.project.formats.base import (
 )
 from workbench.core.project.formats.mask_pairing import pair
 from workbench.core.project.formats.text_files import decode_text
-from workbench.core.project.formats.verdict_labels import numbered
+from workbench.core.project.formats.verdict_labels import rival_folders
 from workbench.core.project.formats.yolo import dataset_tree
 from workbench.core.project.project import BACKGROUND, DONT_CARE, ClassInfo, Project, matching_class
 from workbench.core.project.sources import NewKeys, Source, own_key
@@ -149,8 +150,10 @@ class LabelFiles:
         unused = unused_texts(count_unused(self.tree.files))
         why = unused[0] if unused else Message("import.contents", names=kinds) if kinds else Message("import.no_files")
         folders = sorted(set(distinctive_folders(self.tree.images).values()), key=natural_key)
-        if numbered(folders):
+        if are_parts(folders):
             why = Message("import.numbered_folders", names=", ".join(folders[:5]))
+        elif rivals := rival_folders(self.tree.images):
+            why = Message("import.rival_folders", first=rivals[0], second=rivals[1])
         elif copies := pair(self.tree).copies:
             why = Message("import.copies_only", n=len(copies))
         return problems.NothingToImport(path=str(self.path), why=why)

@@ -182,6 +182,58 @@ def test_masks_whose_numbers_start_elsewhere_are_a_question(project, folder, num
         assert_labels(project, {f"images/img{number}.png": number for number in (1, 2, 3)})
 
 
+NUMBERED = [
+    *(("{}_mask{}", end) for end in ("_2", "2")),
+    *(
+        ("{}-GT{}", "-2"),
+        ("{}掩膜{}", "2"),
+        ("{}Mask{}", "2"),
+        ("{}mask{}", "2"),
+        ("{}_mask{}", "_crack"),
+        ("gt/{}{}", "_2"),
+    ),
+    *(("gt/{}{}", "/2"), ("{}{}_mask", "_2")),
+]
+
+
+@pytest.mark.parametrize(("form", "end"), NUMBERED)
+def test_numbers_of_masks_that_may_be_those_of_images_are_a_question(project, folder, form, end):
+    """There are images "a" and "a_2"; "a_mask_2" is the mask of "a_2", or the second one of "a"."""
+    for image in ("a", f"a_{end.strip('-_/')}"):
+        photo(folder / f"{image}.png")
+    for left, number in ((1, end.replace("2", "1").replace("crack", "pit")), (20, end)):
+        save(folder / f"{form.format('a', number)}.png", region(left))
+    report = import_labels(project, folder)
+    assert [(choice.rule, choice.count) for choice in report.pairings] == [("names=whole", 1), ("names=part", 1)]
+    assert len(report.skipped) == 1 and report.unfinished == ["a.png"]
+    assert_labels(project, {"a.png": 1, f"a_{end.strip('-_/')}.png": None})
+    report = import_labels(project, folder, pair="names=whole", conflicts="replace")
+    assert (report.labeled, report.skipped, report.unfinished) == (2, [], [])
+    assert_labels(project, {"a.png": 1, f"a_{end.strip('-_/')}.png": 20})
+    report = import_labels(project, folder, pair="names=part", conflicts="replace")
+    assert (report.skipped, report.unfinished, annotation.load_mask(project, "a.png")[20, 39] > 0) == ([], [], True)
+
+
+def test_numbers_that_front_a_name_or_end_that_of_a_folder_are_a_question(project, folder):
+    for seed, image in enumerate(("a", "2_a", "lot/1", "lot_2/1")):
+        photo(folder / f"{image}.png", seed)
+    for left, mask in enumerate(("mask_a", "mask2_a", "lot_mask/1", "lot_mask_2/1")):
+        save(folder / f"{mask}.png", region(left))
+    report = import_labels(project, folder)
+    rules = {"names=whole": 1, "names=part": 1, "lot_mask_2=lot": 1, "lot_mask_2=lot_2": 1}
+    assert {choice.rule: choice.count for choice in report.pairings} == rules
+    assert_labels(project, {"a.png": 0, "2_a.png": None, "lot/1.png": 2, "lot_2/1.png": None})
+
+
+@pytest.mark.parametrize("form", ["{}_mask", "mask_{}", "masks/{}", "masks/{}_mask"])
+def test_names_that_extend_one_another_are_no_question_if_each_is_whole(project, folder, form):
+    images = ("a", "a_2", "a_2_2", "a-2", "a_22")
+    lefts = write(folder, [(f"{image}.png", f"{form.format(image)}.png") for image in images])
+    report = import_labels(project, folder)
+    assert (report.labeled, report.pairings, report.skipped) == (5, [], [])
+    assert_labels(project, lefts)
+
+
 def test_folders_with_other_names_are_paired_in_order_on_request(project, folder):
     lefts = {}
     for position, (lot, masks) in enumerate((("cam1", "A"), ("cam2", "B"))):

@@ -8,6 +8,7 @@ from collections import Counter
 import numpy as np
 import pytest
 
+from tests.core.project.formats.label_folders import photo, save
 from workbench.core import problems
 from workbench.core.project import annotation
 from workbench.core.project.importing import import_labels
@@ -179,3 +180,34 @@ def test_names_of_files_that_differ_in_numbers_only_are_no_verdicts(project, tmp
     fill(tmp_path / "in", *(f"{kind}_{number:03}.png" for kind in kinds for number in (1, 2)))
     with pytest.raises(problems.NothingToImport):
         import_labels(project, tmp_path / "in")
+
+
+@pytest.mark.parametrize(
+    ("folders", "names"),
+    [
+        (["deck/crack", "deck/sound", "wall/crack", "wall/sound"], None),  # both levels repeat
+        (["lot1/crack", "lot1/pit", "lot2/crack", "lot2/pit"], {"crack", "pit"}),
+        (["deck/OK", "deck/crack", "wall/OK", "wall/crack"], {"OK", "crack"}),
+        (["crack/fine", "crack/wide", "pit/deep"], {"crack", "pit"}),
+        (["left", "right"], None),
+        (["lot1", "lot1_2", "lot10"], None),
+    ],
+)
+def test_the_level_of_folders_that_are_verdicts(project, folder, folders, names):
+    for place, name in enumerate(folders):
+        photo(folder / name / f"{place}.png", place)
+    if names is None:
+        with pytest.raises(problems.NothingToImport, match="may (not )?be verdicts"):
+            import_labels(project, folder)
+    else:
+        assert import_labels(project, folder).labeled == len(folders)
+        assert {annotation.load_note(project, key).verdict for key in project.images()} == names
+
+
+@pytest.mark.parametrize("folders", [("traincrop", "valcrop"), ("front", "back"), ("cam 1", "cam 12")])
+def test_folders_of_parts_and_views_name_no_class(project, folder, folders):
+    for place, name in enumerate(folders):
+        photo(folder / name / "1.png", place)
+        save(folder / name / "1_mask.png", np.eye(40, 60, dtype=np.uint8) * 255)
+    assert import_labels(project, folder).labeled == 2
+    assert [info.name for info in project.classes] == ["defect"]

@@ -6,7 +6,7 @@ import os
 import re
 import unicodedata
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import chain, islice
@@ -56,6 +56,7 @@ SPLITS = {
     "val": ("val", "valid", "validation", "dev", "验证", "验证集"),
     "test": ("test", "testing", "测试", "测试集"),
 }
+_PART = re.compile(rf"\d+(?:[\W_]\d+)*|{'|'.join(name for names in SPLITS.values() for name in reversed(names))}", re.I)
 SPLIT_FOLDERS = frozenset(("trainval", *chain.from_iterable(SPLITS.values())))
 TABLE_SUFFIXES = (".csv", ".tsv")
 TEXT_SUFFIXES = (".json", ".xml", ".txt", *TABLE_SUFFIXES)  # of label files
@@ -416,8 +417,11 @@ def is_good(verdict: str) -> bool:
     return normalized_name(verdict) in GOOD_NAMES
 
 
-# Words beside the number of a folder that names where images come from, and no verdict or class.
-_ORIGINS = frozenset("cam camera lot batch charge part piece panel sample serial line station shift tray".split())
+# Words of a folder that names where images come from or what they show, and no verdict or class.
+_ORIGINS = frozenset(
+    "cam camera lot batch charge part piece panel sample serial line station shift tray view left right top bottom "
+    "front back rear side links rechts oben unten vorne hinten 左 右 上 下 正面 背面 侧面".split()
+)
 
 
 def is_in_good_folder(image: str) -> bool:
@@ -435,6 +439,18 @@ def is_in_good_folder(image: str) -> bool:
     return False
 
 
+def series_of(name: str) -> str:
+    """Return what the names of parts have in common: "lot#" for "lot1" and "lot2", "#crop" for "traincrop"."""
+    return _PART.sub("#", name)
+
+
+def are_parts(folders: Iterable[str]) -> bool:
+    """Return True for names that are no verdicts: they differ in numbers or data splits only, or are those of views."""
+    names = set(folders)
+    views = all(_ORIGINS.issuperset(re.findall(r"[^\W\d_]+", name.casefold())) for name in names)
+    return len(names) > 1 and (views or len(set(map(series_of, names))) == 1)
+
+
 def is_generic_name(folder: str) -> bool:
     """Return True for names that identify no class, such as "images", "Validation_Images", "train"."""
     words = [word.casefold() for word in re.split(r"[\W_]+", folder) if word]
@@ -442,25 +458,29 @@ def is_generic_name(folder: str) -> bool:
     return normalized_name(folder) in generic or (bool(words) and all(word in generic for word in words))
 
 
-def distinctive_folders(relatives: Sequence[str], *, min_names: int = 2) -> dict[str, str]:
-    """Return the folder that distinguishes each path, at the first level with `min_names` distinctive names, or {}.
-
-    "MT_Crack/Imgs/7.jpg" and "MT_Fray/Imgs/9.jpg" give MT_Crack and MT_Fray, "train/OK/1.png" gives OK.
-    """
-    levels: dict[int, set[str]] = {}
-    paths = {  # without the folders of data splits, which only some images may be in
-        relative: [part for part in PurePosixPath(relative).parts[:-1] if normalized_name(part) not in SPLIT_FOLDERS]
-        for relative in relatives
-    }
-    for parts in paths.values():
+def folder_levels(relatives: Sequence[str]) -> list[dict[str, str]]:
+    """Return path -> folder of each level of some paths, without the folders whose names identify no class."""
+    levels: dict[int, dict[str, str]] = {}
+    for relative in relatives:  # without the folders of data splits, which only some images may be in
+        parts = [part for part in PurePosixPath(relative).parts[:-1] if normalized_name(part) not in SPLIT_FOLDERS]
         for level, part in enumerate(parts):
             if not is_generic_name(part):
-                levels.setdefault(level, set()).add(part)
-    for level in sorted(levels):
-        if len(levels[level]) >= min_names:
-            return {
-                relative: parts[level]
-                for relative, parts in paths.items()
-                if len(parts) > level and not is_generic_name(parts[level])
-            }
-    return {}
+                levels.setdefault(level, {})[relative] = part
+    return [levels[level] for level in sorted(levels)]
+
+
+def distinctive_folders(relatives: Sequence[str], *, min_names: int = 2) -> dict[str, str]:
+    """Return the folder that distinguishes each path, at a level with `min_names` distinctive names, or {}.
+
+    It is the first level with a name of good images, or else with other names than those of parts, or else any.
+    "MT_Crack/Imgs/7.jpg" and "MT_Fray/Imgs/9.jpg" give MT_Crack and MT_Fray, "train/OK/1.png" gives OK.
+    """
+    levels = [found for found in folder_levels(relatives) if len(set(found.values())) >= min_names]
+    return next(
+        chain(
+            (found for found in levels if any(map(is_good, found.values()))),
+            (found for found in levels if not are_parts(found.values())),
+            levels,
+        ),
+        {},
+    )

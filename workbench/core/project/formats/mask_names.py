@@ -17,6 +17,7 @@ from workbench.core.project.formats.base import (
     normalized_name,
     suffix_of,
     without_accents,
+    without_suffix,
 )
 from workbench.core.project.formats.data_split import split_of
 from workbench.inference.io.image_io import IMAGE_SUFFIXES
@@ -55,7 +56,7 @@ _IS_WIDE = "\u2e80"  # letters from here on are of languages that are written wi
 _LATIN = _any_of(word for word in _KINDS if word[0] < _IS_WIDE)
 _LONG = _any_of(word for word in _MASKS_ONLY if len(word) > 3)
 _CUTS = re.compile(
-    rf"^({_LATIN})(?=\d)|^(?!mask(?:ed|ing|er))({_LONG})(?=.)|(?<=\d)({_LATIN})$|({_LONG})$"
+    rf"^({_LATIN})(?=\d)|^(?!mask(?:ed|ing|er))({_LONG})(?=.)|(?<=\d)({_LATIN})$|({_LONG})(?=\d*$)"
     rf"|({_any_of(word for word in _KINDS if word[0] >= _IS_WIDE)})"
 )
 
@@ -64,12 +65,13 @@ _CUTS = re.compile(
 class Words:
     """Words of a name that identify it, in lower case. named: how surely the name is that of a mask.
 
-    image: the name has a word for images.
+    image: the name has a word for images. own: `rest` without what may number masks of an image: "a" of "a_mask_2".
     """
 
     rest: tuple[str, ...]
     named: int
     image: bool
+    own: tuple[str, ...]
 
 
 @lru_cache(maxsize=100_000)
@@ -81,11 +83,19 @@ def words_of(name: str) -> Words:
     tokens = [part for parts in cut for part in parts]
     masks = [token for token in tokens if token in MASK_FOLDERS]
     image = any(token in IMAGE_FOLDERS for token in tokens)
+    own: list[str] = []
     if masks or image:
         groups = [list(group) for _, group in groupby(tokens, lambda token: token in _KINDS or token in _FILLERS)]
-        tokens = [token for group in groups if _KINDS.isdisjoint(group) for token in group]
+        tokens = []
+        for group in groups:
+            if not MASK_FOLDERS.isdisjoint(group):
+                own = list(tokens)
+            tokens += group if _KINDS.isdisjoint(group) else []
+        if masks and not own and len(cut[0]) > 1 and cut[0][0] in masks:  # "mask2_a"
+            own = tokens[len(cut[0]) - 1 :]
     certain = any(token in _MASKS_ONLY or token[0] >= _IS_WIDE for token in masks)
-    return Words(tuple(tokens), CERTAIN if certain else LIKELY if masks else NOT_NAMED, image)
+    level = CERTAIN if certain else LIKELY if masks else NOT_NAMED
+    return Words(tuple(tokens), level, image, tuple(own or tokens))
 
 
 @dataclass(frozen=True)
@@ -116,18 +126,19 @@ class FileName:
 
 
 @lru_cache(maxsize=100_000)
-def file_name(file: str) -> FileName:
-    """Return the words of a path below a tree."""
+def file_name(file: str, *, own: bool = False) -> FileName:
+    """Return the words of a path below a tree. own: without those that may number masks, see `Words`."""
     path = PurePosixPath(file)
     parts = [words_of(part) for part in path.parts[:-1]]
     stem = words_of(path.stem)
     level = mask_level(file)
     of_folders = LIKELY if any(part.named for part in parts) else NOT_NAMED
     named = CERTAIN if level is not None else max(stem.named, of_folders)
-    folders = tuple(word for part in parts for word in part.rest if word not in SPLIT_FOLDERS)
+    words = [(part.own if own else part.rest) for part in (*parts, stem)]
+    folders = tuple(word for part in words[:-1] for word in part if word not in SPLIT_FOLDERS)
     suffix = (path.suffix[1:].casefold(),) if suffix_of(file) in IMAGE_SUFFIXES else ()
     in_images = next((not part.named for part in reversed(parts) if part.named or part.image), False)
-    return FileName(folders, stem.rest, stem.rest + suffix, named, in_images, split_of(path.parent))
+    return FileName(folders, words[-1], words[-1] + suffix, named, in_images, split_of(path.parent))
 
 
 def mask_level(file: str) -> int | None:
@@ -169,3 +180,12 @@ def without_mask_words(name: str) -> str:
     while len(parts) > 2 and normalized_name(parts[0]) in MASK_FOLDERS:
         parts = parts[2:]
     return "".join(parts)
+
+
+def spellings(mask: str) -> tuple[str, ...]:
+    """Return possible names of a mask's image, without suffix: "masks/a_mask.png" gives "a_mask" and "a" too."""
+    path, level = PurePosixPath(mask), mask_level(mask)
+    paths = [path] if level is None else [path, PurePosixPath(*path.parts[:level], *path.parts[level + 1 :])]
+    stems = [path.name, path.stem, without_mask_words(path.stem)]
+    stems += [without_suffix(path.stem)] if suffix_of(path.stem) in IMAGE_SUFFIXES else []  # "a.jpg.png"
+    return tuple(dict.fromkeys(str(path.with_name(stem)) for path in paths for stem in stems))

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
 
 from workbench.core.messages import Message
-from workbench.core.project.formats.base import FileTree, PairingChoice, suffix_of, without_suffix
+from workbench.core.project.formats.base import FileTree, PairingChoice, series_of, suffix_of, without_suffix
 from workbench.core.project.formats.data_split import paired_rows
 from workbench.core.project.formats.mask_content import content_of, size_of
 from workbench.core.project.formats.mask_files import ARRAY_SUFFIXES
@@ -37,6 +37,14 @@ _EXAMPLES = 3
 Examples = list[tuple[Path | None, Path]]  # (image, mask)
 ORDER, AS_MASKS, AS_IMAGES = "order", "doubtful=masks", "doubtful=images"  # answers
 EQUAL, IN_ORDER = "numbers=equal", "numbers=order"  # answers
+WHOLE_NAME, START_OF_NAME = "names=whole", "names=part"  # answers
+_TEXTS = {
+    ORDER: "import.pair_order",
+    EQUAL: "import.pair_equal",
+    IN_ORDER: "import.pair_in_order",
+    WHOLE_NAME: "import.pair_whole",
+    START_OF_NAME: "import.pair_part",
+}
 
 
 @dataclass
@@ -112,10 +120,10 @@ class _Engine:
                     (named[CERTAIN] if self._is_mask(mask) else images).append(mask)
             images = [file for file in images if suffix_of(file) in IMAGE_SUFFIXES]
         result.pairs |= twins
-        images = self._unused(images)
         if inspect_contents:
-            self._match_by_content(images)
+            self._match_by_content(self._unused(images))
         self._leave_rivals_open()
+        self._leave_numbered_open()
         self._leave_shifted_open(self._unused(images))
         doubtful = [file for file in result.doubtful if suffix_of(file) in IMAGE_SUFFIXES]
         self._choose()
@@ -245,6 +253,26 @@ class _Engine:
                     del self._result.pairs[mask]
                     self._result.open[mask] = [image]
 
+    def _leave_numbered_open(self) -> None:
+        """Leave a mask "a_2" of an image "a_2" open if there is a mask "a_1" of "a": it may be a further one of "a"."""
+        pairs = self._result.pairs
+        words = {file: (*file_name(file).folders, *file_name(file).stem) for file in (*pairs, *pairs.values())}
+        further: dict[tuple[PurePosixPath, tuple[str, ...], bool], str] = {}
+
+        def keys(mask: str) -> Iterator[tuple[PurePosixPath, tuple[str, ...], bool]]:
+            """Yield the folder of a mask, its words without the last one or the first of its name, and if it is one."""
+            own, last = words[mask], len(words[mask]) - 1
+            for place in {last, min(last, len(file_name(mask).folders))} if own else ():
+                yield PurePosixPath(mask).parent, own[:place] + own[place + 1 :], own[place].isdecimal()
+
+        for mask, image in pairs.items():
+            further |= {key: image for key in keys(mask) if key[1] == words[image]}
+        for mask, image in list(pairs.items()):
+            found = [further[key] for key in keys(mask) if key in further]
+            if found and words[mask] == words[image]:
+                del pairs[mask]
+                self._result.open[mask] = [image, found[0]]
+
     def _leave_shifted_open(self, images: list[str]) -> None:
         """Leave masks "0", "1", "2" of images "1", "2", "3" open: equal numbers may belong together, or their order."""
         result, of_folders = self._result, defaultdict[tuple[PurePosixPath, PurePosixPath], dict[str, str]](dict)
@@ -265,9 +293,9 @@ class _Engine:
                 continue
             self._shifted |= order
             result.open |= {mask: list(dict.fromkeys([equal.get(mask, image), image])) for mask, image in order.items()}
-            for rule, text, pairs in ((EQUAL, "import.pair_equal", equal), (IN_ORDER, "import.pair_in_order", order)):
+            for rule, pairs in ((EQUAL, equal), (IN_ORDER, order)):
                 examples: Examples = [(self._tree.path(image), self._tree.path(mask)) for mask, image in pairs.items()]
-                result.choices.append(_choice(rule, Message(text), examples))
+                result.choices.append(_choice(rule, Message(_TEXTS[rule]), examples))
 
     def _has_ids(self, mask: str) -> bool:
         """Return True for a mask whose values are numbers or colors of classes."""
@@ -309,7 +337,7 @@ class _Engine:
                 by_folder = Message("import.pair_suffix", masks=masks_of, suffix=target)
             examples: Examples = [(path(image), path(mask)) for mask, image in pairs.items() if mask in result.open]
             if examples:
-                result.choices.append(_choice(rule, by_folder if folder else Message("import.pair_order"), examples))
+                result.choices.append(_choice(rule, Message(_TEXTS[rule]) if rule in _TEXTS else by_folder, examples))
 
     def _answers(self) -> dict[str, dict[str, str]]:
         """Return the pairs by possible answers: one folder of images for one of masks, or all folders in order."""
@@ -320,6 +348,10 @@ class _Engine:
                 continue
             folder = str(PurePosixPath(mask).parent)
             same_folder = len({PurePosixPath(image).parent for image in images}) < len(images)
+            if same_folder and len(set(map(suffix_of, images))) < len(images):
+                for rule, image in zip((WHOLE_NAME, START_OF_NAME), sorted(images, key=len, reverse=True)):
+                    answers[rule][mask] = image
+                continue
             for image in images:
                 target = suffix_of(image) if same_folder else str(PurePosixPath(image).parent)
                 folders[folder].add(target)
@@ -358,12 +390,19 @@ class FolderWords:
     def __init__(self, images: Iterable[str], labels: Iterable[str]) -> None:
         self._of_images = {word for image in images for word in file_name(image).folders}
         self._of_labels = {word for label in labels for word in file_name(label).folders}
-        self._series = set(map(_series, self._of_images & self._of_labels))
+        self._series = set(map(series_of, self._of_images & self._of_labels))
 
     def best(self, label: str, images: Iterable[str]) -> list[str]:
         """Return those of some images with the name of a label that share most with it: folders, split, exact name."""
-        name, path = file_name(label), PurePosixPath(label)
-        own = set(name.folders)
+        name, part, images = file_name(label), file_name(label, own=True), list(images)
+        found = self._best(name, label, images)
+        if found and part.folders != name.folders:
+            found += [image for image in self._best(part, label, images) if image not in found]
+        return found
+
+    def _best(self, name: FileName, label: str, images: list[str]) -> list[str]:
+        own, path = set(name.folders), PurePosixPath(label)
+        stem = without_mask_words(path.stem).casefold()
 
         def agreement(image: str) -> tuple[int, bool, bool, bool, bool, bool]:
             other = file_name(image)
@@ -372,7 +411,7 @@ class FolderWords:
                 other.split == name.split,
                 own.issuperset(other.folders),
                 PurePosixPath(image).parent == path.parent,
-                PurePosixPath(image).stem.casefold() == path.stem.casefold(),
+                PurePosixPath(image).stem.casefold() in (path.stem.casefold(), stem),
                 _spelled(image) <= _spelled(label),
             )
 
@@ -388,7 +427,7 @@ class FolderWords:
         own, theirs = set(label.folders), set(image.folders)
         if (own - theirs) & self._of_images or (theirs - own) & self._of_labels:
             return False
-        if self._series.intersection(map(_series, own - theirs)).intersection(map(_series, theirs - own)):
+        if self._series.intersection(map(series_of, own - theirs)).intersection(map(series_of, theirs - own)):
             return False
         return label.split == image.split or label.split is None or image.split is None
 
@@ -411,12 +450,14 @@ class _Images:
 
     def find(self, mask: str) -> tuple[list[str], bool]:
         """Return the images that may be that of a mask, and whether there are others in folders of other names."""
-        strange = False
+        strange, part = False, file_name(mask, own=True)
+        # "a_mask_2" is the mask of "a_2", or the second one of "a"
+        others = self._by_stem.get(part.stem, []) if part != file_name(mask) else []
         for words in self._searched(mask):
             images = [image for image in words if image != mask]
             found = self._folders.best(mask, images)
             if found:
-                return found, False
+                return [*found, *(image for image in self._folders.best(mask, others) if image not in found)], False
             strange = strange or bool(images)
         return [], strange
 
@@ -437,11 +478,6 @@ class _Images:
         yield self._by_numbers.get(_numbers(name.stem), [])
 
 
-def _series(word: str) -> str:
-    """Return what numbered words have in common: "lot#" for "lot1" and "lot2"."""
-    return re.sub(r"\d+", "#", word)
-
-
 def _by_number(files: Iterable[str]) -> list[str]:
     """Return the files whose names end with a number, in the order of these."""
     return sorted((file for file in files if any(map(str.isdecimal, file_name(file).stem[-1:]))), key=_number)
@@ -459,12 +495,3 @@ def _spelled(file: str) -> set[str]:
 def _numbers(words: tuple[str, ...]) -> tuple[str, ...]:
     """Return the words of a name with numbers in their shortest form."""
     return tuple(word.lstrip("0") or "0" if word.isdecimal() else word for word in words)
-
-
-def spellings(mask: str) -> tuple[str, ...]:
-    """Return possible names of a mask's image, without suffix: "masks/a_mask.png" gives "a_mask" and "a" too."""
-    path, level = PurePosixPath(mask), mask_level(mask)
-    paths = [path] if level is None else [path, PurePosixPath(*path.parts[:level], *path.parts[level + 1 :])]
-    stems = [path.name, path.stem, without_mask_words(path.stem)]
-    stems += [without_suffix(path.stem)] if suffix_of(path.stem) in IMAGE_SUFFIXES else []  # "a.jpg.png"
-    return tuple(dict.fromkeys(str(path.with_name(stem)) for path in paths for stem in stems))

@@ -5,7 +5,6 @@ Writers: PNG, lists of PaddleSeg and PaddleX, the layout of MVTec AD, Pascal VOC
 
 from __future__ import annotations
 
-import re
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
@@ -26,6 +25,7 @@ from workbench.core.project.formats.base import (
     PairingChoice,
     Refusal,
     UnreadableLabel,
+    are_parts,
     distinctive_folders,
     empty_label,
     entry_name,
@@ -46,8 +46,8 @@ from workbench.core.project.formats.label_export import (
 from workbench.core.project.formats.label_studio import TaskMasks, count_task_masks, task_masks
 from workbench.core.project.formats.mask_content import MaskContent, content_of, describe, size_of
 from workbench.core.project.formats.mask_files import losses_of, read_raw
-from workbench.core.project.formats.mask_names import are_versions, mask_level, without_mask_words, words_of
-from workbench.core.project.formats.mask_pairing import AS_MASKS, Pairing, pair, spellings
+from workbench.core.project.formats.mask_names import are_versions, mask_level, spellings, without_mask_words, words_of
+from workbench.core.project.formats.mask_pairing import AS_MASKS, Pairing, pair
 from workbench.core.project.formats.mask_values import LabelList, ValueMeaning, decide, find_lists, write_list
 from workbench.core.project.project import DONT_CARE, MAX_CLASS_ID, NOT_LABELED
 from workbench.core.project.storage import write_bytes, write_text
@@ -301,13 +301,11 @@ def _single_names(pairs: dict[str, str], options: ImportOptions, known: dict[int
     folders = folders or ({} if several else kinds_in(pairs))
     folders = folders or kinds_in({mask: mask for mask in pairs})
     folders = folders or {mask: name for mask, image in pairs.items() if (name := _name_after(mask, image))}
-    kinds = {without_mask_words(name) for name in folders.values()}
-    numbered = len({re.sub(r"\d+", "#", name) for name in kinds}) == 1  # lot1, lot2: parts, not kinds of defect
     folders = {mask: without_mask_words(name) for mask, name in folders.items()}
     kinds = set(folders.values())
     only_class = next(iter(known.values())) if len(known) == 1 else None
     default = only_class or (known.get(1) if top == 1 else None) or DEFAULT_CLASS
-    if (numbered and len(kinds) > 1) or (only_class is not None and only_class not in kinds):
+    if are_parts(kinds) or (only_class is not None and only_class not in kinds):
         return {"": default}
     return {"": default, **folders}
 

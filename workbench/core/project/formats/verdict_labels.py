@@ -10,7 +10,7 @@ import csv
 import io
 import re
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from functools import partial
 from itertools import combinations
@@ -24,9 +24,12 @@ from workbench.core.project.formats.base import (
     ImportedLabels,
     ImportOptions,
     Refusal,
+    are_parts,
     comparable,
     distinctive_folders,
     entry_name,
+    folder_levels,
+    is_good,
     normalized_name,
 )
 from workbench.core.project.formats.data_split import split_of
@@ -227,10 +230,15 @@ def _verdicts_of_copies(tree: FileTree, verdicts: Mapping[str, str]) -> dict[str
     return found
 
 
-def numbered(folders: Iterable[str]) -> bool:
-    """Return True for names that differ in their numbers only: "cam 1" and "cam 2" may be no verdicts."""
-    names = set(folders)
-    return len(names) > 1 and len({re.sub(r"\d+", "#", name) for name in names}) == 1
+def rival_folders(images: list[str]) -> list[str]:
+    """Return the names of two levels of folders that may be verdicts: each has several, and some of both repeat."""
+    levels = [found for found in folder_levels(images) if not are_parts(found.values())]
+    for first, second in combinations(levels, 2):
+        pairs = {(first[image], folder) for image, folder in second.items() if image in first}
+        names = [sorted(set(found.values())) for found in (first, second)]
+        if min(map(len, names)) > 1 and len(pairs) > max(map(len, names)) and not any(map(is_good, sum(names, []))):
+            return [", ".join(found[:3]) for found in names]
+    return []
 
 
 def _images(tree: FileTree) -> list[str]:
@@ -243,14 +251,15 @@ def _folder_verdicts(tree: FileTree, images: list[str]) -> tuple[dict[str, str],
     exported = {image: known.verdict for image in images if (known := tree.originals.of(tree.path(image)))}
     folders = {image: verdict for image, verdict in exported.items() if verdict} or distinctive_folders(images)
     if folders:
-        return ({} if numbered(folders.values()) and not any(exported.values()) else folders), ""
+        unclear = are_parts(folders.values()) or rival_folders(images)
+        return ({} if unclear and not any(exported.values()) else folders), ""
     named: dict[str, str] = {}
     for image in images:
         kind, separator, number = PurePosixPath(image).stem.rpartition("_")
         if separator and kind and number.isdecimal():
             named[image] = kind
     kinds = Counter(named.values())
-    if len(kinds) < 2 or numbered(kinds) or len(named) < 0.9 * len(images):
+    if len(kinds) < 2 or are_parts(kinds) or len(named) < 0.9 * len(images):
         return {}, ""
     return named, Message("import.verdicts_of_names")
 
