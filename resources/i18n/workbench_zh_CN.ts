@@ -13385,11 +13385,11 @@
     </message>
     <message>
         <source>Masks belong to the images with all words of their names, as “a_mask_2” to “a_2”.</source>
-        <translation>掩膜属于包含其名称全部词语的图像，例如“a_mask_2”属于“a_2”。</translation>
+        <translation>掩膜属于名称含有其全部词语的图片，例如“a_mask_2”属于“a_2”。</translation>
     </message>
     <message>
         <source>Masks belong to the images with a part of their names, as “a_mask_2” to “a”.</source>
-        <translation>掩膜属于名称为其一部分的图像，例如“a_mask_2”属于“a”。</translation>
+        <translation>掩膜属于名称是其一部分的图片，例如“a_mask_2”属于“a”。</translation>
     </message>
     <message>
         <source>The masks in “{masks}” belong to the images in “{images}”.</source>
@@ -13617,11 +13617,11 @@
     </message>
     <message>
         <source>{file} may label the image and was not read, so it is not known whether the image has no defects</source>
-        <translation>{file} 可能标注了该图像但未被读取，因此不知道图像是否没有缺陷</translation>
+        <translation>{file} 可能标注了该图片但未被读取，因此不知道图片是否没有缺陷</translation>
     </message>
     <message>
         <source>it may label an image, but was not read as {format}</source>
-        <translation>它可能标注了图像，但未作为 {format} 读取</translation>
+        <translation>它可能标注了图片，但未作为 {format} 读取</translation>
     </message>
     <message>
         <source>its verdict is “{verdict}”, but it has defects</source>
