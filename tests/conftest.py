@@ -76,7 +76,7 @@ def pytest_collection_finish(session):
 
 
 @pytest.hookimpl(wrapper=True, tryfirst=True)
-def pytest_runtest_protocol(item):
+def pytest_runtest_protocol(item, nextitem):
     """Collect the garbage of a test of the window in the main thread: a worker thread must not destroy a widget.
 
     At the end, when pytest has released the fixtures: what is excluded from collection now would never be freed.
@@ -88,7 +88,8 @@ def pytest_runtest_protocol(item):
         return (yield)
     finally:
         gc.collect()
-        gc.freeze()  # the rest, mostly imported modules: later collections then take milliseconds
+        if "one_window" not in item.fixturenames or nextitem is None or nextitem.module is not item.module:
+            gc.freeze()  # the rest, mostly imported modules: later collections then take milliseconds
         gc.enable()
 
 

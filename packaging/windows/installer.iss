@@ -41,6 +41,10 @@ Name: "zh"; MessagesFile: "compiler:Languages\ChineseSimplified.isl"
 Name: "desktopicon"; Description: "{cm:CreateDesktopIcon}"; Flags: unchecked
 Name: "path"; Description: "Add the command ""workbench"" to PATH"; Flags: unchecked
 
+[InstallDelete]
+; Files that an older version had and this one has not would be imported, too.
+Type: filesandordirs; Name: "{app}\_internal"
+
 [Files]
 Source: "..\..\dist\DefectWorkbench\*"; DestDir: "{app}"; Flags: ignoreversion recursesubdirs createallsubdirs
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import argparse
 import json
 import os
 import re
@@ -14,6 +15,7 @@ import pytest
 
 from tests.cli.console_output import inside
 from workbench import cli
+from workbench.cli.verb_runner import number_in
 from workbench.core.problems import NotEnoughMemory
 from workbench.core.project import annotation
 from workbench.core.project.exporting import EXPORT_FORMATS
@@ -285,3 +287,17 @@ def test_host_name_with_control_characters_is_escaped(tmp_path):
         done = workbench("import", tmp_path / "p", masked_folder(tmp_path / "in"), "--debug")
     assert done.returncode == 1 and CONTROL.findall(done.stdout + done.stderr) == []
     assert "process 1 on ?" in done.stderr  # a name that cannot be printed is left out
+
+
+@pytest.mark.parametrize(
+    ("read", "good", "bad", "why"),
+    [
+        (number_in(1, 64), "64", "65", "must be at least 1 and at most 64, not 65"),
+        (number_in(0), "0", "-1", "must be at least 0, not -1"),
+        (number_in(0, kind=float, above=True), "0.5", "nan", "must be above 0, not nan"),
+    ],
+)
+def test_numbers_of_options_state_their_range(read, good, bad, why):
+    assert read(good) == float(good)
+    with pytest.raises(argparse.ArgumentTypeError, match=f"^{why}$"):
+        read(bad)

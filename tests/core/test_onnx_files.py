@@ -26,7 +26,7 @@ def test_both_reasons_are_reported_if_the_path_fails_too(tmp_path):
     with pytest.raises(NetworkRefused) as from_bytes:
         open_session(path.read_bytes())
     (tmp_path / "weights.bin").unlink()
-    with pytest.raises(NetworkRefused, match="weights.bin") as refused:
+    with pytest.raises(NetworkRefused, match="weights") as refused:
         open_session(path)
     assert from_bytes.value.why.removesuffix(")") in refused.value.why
     assert len(refused.value.why) > len(from_bytes.value.why)

@@ -84,7 +84,7 @@ def test_sources_are_read_from_pyinstaller_s_tables(contents, tmp_path):
     assert contents.collected_files(tmp_path) == {Path(python), Path(library)}
 
 
-@pytest.mark.skipif(not Path("/var/lib/dpkg/info").is_dir(), reason="needs a Debian system")
+@pytest.mark.skipif(sys.platform == "win32" or not Path("/var/lib/dpkg/info").is_dir(), reason="needs a Debian system")
 def test_debian_package_of_a_library(contents, tmp_path):
     shell = Path("/bin/sh").resolve()
     found = contents.debian_packages([shell, tmp_path / "none"])

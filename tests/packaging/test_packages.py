@@ -60,6 +60,7 @@ def test_installer_that_is_too_large_for_one_file_is_divided(tmp_path, megabytes
     code = "import os, build, pathlib; print(build.division(pathlib.Path(os.environ['OUT'])))"
     assert python(code, tmp_path).strip() == str(options)
     script = (PACKAGING / "windows" / "installer.iss").read_text("utf-8")
+    assert r'Type: filesandordirs; Name: "{app}\_internal"' in script  # files of an older version would be imported
     assert "#ifdef Divided" in script and "DiskSpanning=yes" in script.partition("#ifdef Divided")[2]
 
 

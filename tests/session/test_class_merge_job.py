@@ -48,7 +48,7 @@ def run(session, qtbot, order, *values):
 def test_extent_of_class(mixed, qtbot):
     qtbot.waitUntil(lambda: mixed.rows[mixed.keys[0]].regions != (), timeout=10_000)
     both = [saved_mask(mixed, key) for key in mixed.keys[:2]]
-    extent = mixed.class_merge.extent({2})
+    extent = mixed.image_list.extent({2})
     assert (extent.images, extent.regions) == (2, 2)
     assert extent.pixels == sum(int((mask == 2).sum()) for mask in both) and extent.nbytes > 0
 

@@ -36,8 +36,7 @@ from workbench.training.previews import IMAGES, STEPS, PreviewFiles, preview, sa
 CLASSES = (ClassSettings(1, "scratch", "#ff0000"), ClassSettings(2, "dent", "#00ff00"))
 
 
-@pytest.mark.parametrize("side", [200, 1500])
-@pytest.mark.parametrize("count", [1, 2])
+@pytest.mark.parametrize(("side", "count"), [(200, 1), (1500, 2)])
 def test_preview_survives_a_round_trip(labeled_project, side, count):
     if count == 2:
         paint_second_class(labeled_project)

@@ -94,14 +94,10 @@ def conflicts(root: QWidget) -> list[str]:
 
 
 def menu_conflicts(menu: QMenu) -> list[str]:
-    """Return the letters that two entries of a menu claim, and those of its submenus."""
+    """Return the letters that two entries of a menu claim."""
     texts = [action.text() for action in menu.actions() if not action.isSeparator()]
     letters = Counter(filter(None, map(mnemonic, texts)))
-    found = [f"{menu.title()}: {letter}" for letter, count in letters.items() if count > 1]
-    for action in menu.actions():
-        if action.menu() is not None:
-            found += menu_conflicts(action.menu())
-    return found
+    return [f"{menu.title()}: {letter}" for letter, count in letters.items() if count > 1]
 
 
 def tab_order(root: QWidget) -> list[QWidget]:

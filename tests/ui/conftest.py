@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import functools
+from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
@@ -12,6 +14,7 @@ from PySide6.QtGui import QGuiApplication
 from PySide6.QtTest import QTest
 
 from tests.conftest import NEVER, fill_project
+from tests.ui.shared_window import SharedWindow, activate
 from workbench.core.project import annotation
 from workbench.core.project.project import Project
 from workbench.inference.io.image_io import write_png
@@ -54,23 +57,52 @@ def style_sheet():
     """Request this fixture for an `application` with the style sheet, for tests of looks and of sizes."""
 
 
+@contextlib.contextmanager
+def new_application(qapp, load_theme, *, styled: bool = False) -> Iterator[Application]:
+    """Application without a project, in English, whose window is shown and active."""
+    with pytest.MonkeyPatch.context() as patch:
+        if not styled:
+            patch.setattr(ThemeManager, "_set_style_sheet", lambda self: None)
+        for delay in ("COMPLETION_DELAY", "EXCLUSION_DELAY"):  # or a test depends on its duration
+            patch.setattr(f"workbench.ui.shell.application.{delay}", NEVER)
+        patch.setattr(Theme, "load", load_theme)
+        preferences = Preferences(language="en", theme="dark", instant_overlay=False, introduced=True)
+        application = Application(qapp, preferences)
+        application.window.resize(1280, 800)
+        application.show()
+        activate(application.window)
+        yield application
+        application.end()
+
+
+@pytest.fixture(scope="module")
+def one_window(qapp, load_theme):
+    """Window that the tests of a module use in turn: `pytestmark = pytest.mark.usefixtures("one_window")`."""
+    shared = SharedWindow(functools.partial(new_application, qapp, load_theme))
+    yield shared
+    shared.end()
+
+
 @pytest.fixture
-def application(qapp, qtbot, monkeypatch, load_theme, request):
-    """Application without a project, in English. Without the style sheet, as styling takes a third of the start."""
-    if "style_sheet" not in request.fixturenames:
-        monkeypatch.setattr(ThemeManager, "_set_style_sheet", lambda self: None)
-    monkeypatch.setattr("workbench.ui.shell.application.COMPLETION_DELAY", NEVER)  # or a test depends on its duration
-    monkeypatch.setattr(Theme, "load", load_theme)
-    application = Application(qapp, Preferences(language="en", theme="dark", instant_overlay=False, introduced=True))
-    application.window.resize(1280, 800)
-    application.show()
-    application.window.activateWindow()
-    qtbot.waitUntil(lambda: qapp.activeWindow() is application.window, timeout=5000)
-    yield application
-    for button in (LEFT, Qt.MouseButton.MiddleButton, Qt.MouseButton.RightButton):
-        if QGuiApplication.mouseButtons() & button:  # a failed test must not leave it pressed for the next ones
-            QTest.mouseRelease(application.window, button)
-    application.end()
+def application(qapp, qtbot, monkeypatch, load_theme, tmp_path, request):
+    """Application without a project, in English. Without the style sheet, as styling takes a third of the start.
+
+    The project is closed before `tmp_path` removes its folder, and before `monkeypatch` restores anything.
+    """
+    styled = "style_sheet" in request.fixturenames
+    shared = request.getfixturevalue("one_window") if "one_window" in request.fixturenames else None
+    if shared is not None and (styled or getattr(request.node, "execution_count", 1) > 1):  # after a failure
+        shared.end()
+    with contextlib.ExitStack() as stack:
+        if shared is None or styled:
+            application = stack.enter_context(new_application(qapp, load_theme, styled=styled))
+        else:
+            application = shared.take()
+            stack.callback(shared.give_back)
+        yield application
+        for button in (LEFT, Qt.MouseButton.MiddleButton, Qt.MouseButton.RightButton):
+            if QGuiApplication.mouseButtons() & button:  # a failed test must not leave it pressed for the next ones
+                QTest.mouseRelease(application.window, button)
     QSettings().clear()  # tool options of one test must not reach the next one
 
 

@@ -47,7 +47,6 @@ from workbench.core.evaluation.split_evaluation import (
     evaluate_run,
 )
 from workbench.core.messages import Message
-from workbench.core.problems import CannotWrite
 from workbench.core.project.grouping import find_duplicates
 from workbench.core.project.project import MAX_CLASS_ID, Project, read_project_file
 from workbench.core.project.storage import write_text
@@ -372,10 +371,10 @@ def write_report(document: Document, path: Path, language: str) -> None:
             command = program_command("--print", page, path)
             done = subprocess.run(command, env=environment, capture_output=True, text=True, errors="replace")
     except OSError as error:
-        raise CannotWrite.of(path, error) from error
+        raise problems.CannotWrite.of(path, error) from error
     if done.returncode:
         why = (done.stderr.strip().splitlines() or ["the printer of the page ended"])[-1].rstrip(".")
-        raise CannotWrite(path=str(path), why=f"{why}. Save it as .html instead")
+        raise problems.CannotWrite(path=str(path), why=f"{why}. Save it as .html instead")
 
 
 def add_gauge_arguments(parser: argparse.ArgumentParser) -> None:
@@ -415,7 +414,7 @@ def run_gauge(options: argparse.Namespace, console: Console) -> dict[str, Any]:
     assert study is not None  # it cannot be canceled
     try:
         gauge_study.store(chosen, study)
-    except CannotWrite as problem:
+    except problems.CannotWrite as problem:
         console.note(f"{problem} Reports do not contain this study.")
     notes = list(map(str, gauge_study.cautions(study, chosen, operating_point.settings_of(chosen))))
     console.line(str(report_content.scope_text(study)))

@@ -24,19 +24,11 @@ from workbench.core.evaluation.figure_texts import full_name
 from workbench.core.evaluation.repeated_training import cautions, changed_data, copy_for_training
 from workbench.core.images.image_files import read
 from workbench.core.json_files import load_object
-from workbench.core.problems import ReleaseBroken
 from workbench.core.project import annotation
 from workbench.core.project.project import Project, read_project_file
+from workbench.core.runs import export_options
 from workbench.core.runs.child_process import run_captured
 from workbench.core.runs.events import Event, Progress, Trouble
-from workbench.core.runs.export_options import (
-    COMMAND_LINE_FORMATS,
-    FORMATS,
-    LAYOUTS,
-    ExportOptions,
-    add_export_arguments,
-    check_line_shape,
-)
 from workbench.core.runs.launch import is_frozen, paddle_installed
 from workbench.core.runs.pip_commands import paddle_command_here
 from workbench.core.runs.release import RELEASE_FILE, verify
@@ -58,22 +50,22 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_project(parser)
     add_run_arguments(parser, "run to export")
     parser.add_argument("--out", type=Path, metavar="DIR", help="new folder for the export (PROJECT/exports/RUN)")
-    add_export_arguments(parser)
+    export_options.add_export_arguments(parser)
     lite = f"Python 3.8 with paddlelite, which makes and runs the format lite (the variable {PYTHON_VARIABLE})"
     parser.add_argument("--lite-python", type=Path, metavar="PATH", help=lite)
 
 
 def run(options: argparse.Namespace, console: Console) -> dict[str, Any]:
-    unknown = [name for name in options.formats if name not in FORMATS]
+    unknown = [name for name in options.formats if name not in export_options.FORMATS]
     if unknown or not options.formats:
-        raise WrongUse(f"formats are {', '.join(FORMATS)}, not {', '.join(unknown) or 'none'}")
+        raise WrongUse(f"formats are {', '.join(export_options.FORMATS)}, not {', '.join(unknown) or 'none'}")
     if (options.target is not None and options.target <= 0) or options.seconds < 0:
         raise WrongUse("--target must be above 0 and --seconds must not be negative")
     if options.lite_python is not None:
         os.environ[PYTHON_VARIABLE] = str(options.lite_python.absolute())  # for this process and the one that exports
     if options.shape is not None:
         try:
-            check_line_shape(options.shape)
+            export_options.check_line_shape(options.shape)
         except problems.BadSettings as problem:
             raise WrongUse(f"--shape {problem.fields['why']}") from problem
     root = options.project.absolute()
@@ -82,12 +74,14 @@ def run(options: argparse.Namespace, console: Console) -> dict[str, Any]:
     in_use = report_in_use(root, console)
     for text in false_alarms(trained):
         console.note(text)
-    result = export(trained, console, ExportOptions.from_namespace(options), out=options.out)
+    result = export(trained, console, export_options.ExportOptions.from_namespace(options), out=options.out)
     print_export(result, console)
     return result | in_use
 
 
-def export(run: Run, console: Console, options: ExportOptions, *, out: Path | None = None) -> dict[str, Any]:
+def export(
+    run: Run, console: Console, options: export_options.ExportOptions, *, out: Path | None = None
+) -> dict[str, Any]:
     """Run the export in the child. Return the JSON of the verb.
 
     out: a new folder; by default below `exports/`. Raises ExportExists, ParityFailed and the problem that the child
@@ -163,7 +157,7 @@ def print_export(result: dict[str, Any], console: Console) -> None:
     if result["line"]:
         size = "x".join(map(str, result["line"]["shape"]))
         console.line(f"  Model for other programs, {size} pixels: {result['line']['path']}")
-    for layout in (LAYOUTS[name] for name in result["formats"] if name in LAYOUTS):
+    for layout in (export_options.LAYOUTS[name] for name in result["formats"] if name in export_options.LAYOUTS):
         console.line(f"  For {layout.program}: {Path(result['path']) / layout.file}")
     console.line(f"  Run it with: python {Path(result['path']) / 'predict.py'} IMAGES --out results")
 
@@ -281,7 +275,7 @@ def _one_model(root: Path, settings: Any, console: Console) -> dict[str, Any]:
     run = Run(trained["path"])
     _, measured = evaluate(run, console)
     # A short benchmark is enough for a demo.
-    exported = export(run, console, ExportOptions(COMMAND_LINE_FORMATS, seconds=2))
+    exported = export(run, console, export_options.ExportOptions(export_options.COMMAND_LINE_FORMATS, seconds=2))
     _self_test(Path(exported["path"]))
     console.line(
         f"{settings.model}: {counted(trained['steps'], 'step')} in {trained['seconds']:.0f} s, "
@@ -383,7 +377,7 @@ def run_release(options: argparse.Namespace, console: Console) -> dict[str, Any]
 
 
 def _reproduce(folder: Path, options: argparse.Namespace, console: Console) -> dict[str, Any]:
-    record = load_object(folder / RELEASE_FILE, ReleaseBroken)
+    record = load_object(folder / RELEASE_FILE, problems.ReleaseBroken)
     root = folder.parents[1] if options.project is None else options.project.absolute()
     former = Run(root / "runs" / Path(str(record.get("run"))).name)
     with Project.open(root, write=False) as project:

@@ -27,18 +27,6 @@ from workbench.core.runs import gpu_facts, pip_commands
 from workbench.core.runs.child_process import run_captured
 from workbench.core.runs.gpu_facts import Gpu, GpuFacts, dotted, read_gpu_facts
 from workbench.core.runs.launch import paddle_installed, worker_command, worker_environment
-from workbench.core.runs.pip_commands import (
-    choose_build,
-    choose_for_machine,
-    mismatch,
-    paddle_command,
-    paddle_command_here,
-    pip_command,
-    remove_variable,
-    replace_command,
-    replace_paddle_command,
-    requirement,
-)
 
 REPORT = "gpu-report"
 _FORMAT = 1
@@ -58,7 +46,7 @@ Result = dict[str, Any]
 def run(options: argparse.Namespace, console: Console) -> dict[str, Any]:
     """Run the items, print a line for each, and write the report. The exit status is 1 if an item failed."""
     if not paddle_installed():
-        raise problems.PaddleMissing(command=paddle_command_here())
+        raise problems.PaddleMissing(command=pip_commands.paddle_command_here())
     device = (options.device or "gpu").strip().lower()
     device = f"gpu:{read_gpu_facts().main_number}" if device == "gpu" else device
     if device != "cpu" and not (device.startswith("gpu:") and device[4:].isdecimal()):
@@ -239,7 +227,7 @@ def graphics_card(machine: Machine) -> CheckResult:
     detail = "; ".join(_gpu_text(gpu) for gpu in facts.gpus) + f"; driver {facts.driver}{newest}"
     if facts.hidden:
         detail += f'; hidden by CUDA_VISIBLE_DEVICES="{facts.visible}", so training runs on the CPU'
-        command = remove_variable("CUDA_VISIBLE_DEVICES")
+        command = pip_commands.remove_variable("CUDA_VISIBLE_DEVICES")
         fix = f"Remove the environment variable CUDA_VISIBLE_DEVICES to use the GPU, in this shell by: {command}"
         return CheckResult(detail, fix)
     empty = [gpu for gpu in facts.usable if gpu.mig_enabled and not gpu.mig]
@@ -287,20 +275,20 @@ def paddle(machine: Machine) -> CheckResult | None:
     """Check the version of PaddlePaddle and, unless quick, run the training program's own checks."""
     version = pip_commands.installed_version
     plain, gpu = version("paddlepaddle"), version("paddlepaddle-gpu")
-    command = paddle_command_here(machine.facts)
+    command = pip_commands.paddle_command_here(machine.facts)
     if plain and gpu:
         detail = "paddlepaddle and paddlepaddle-gpu are both installed and overwrite each other"
-        return CheckResult(detail, replace_command(command))
+        return CheckResult(detail, pip_commands.replace_command(command))
     number = plain or gpu
     if number is None and find_spec("paddle") is None:
         detail = "PaddlePaddle is not installed, so training is not possible"
         return CheckResult(detail, _with_driver_update(machine.facts, command))
     if number is not None and not number.startswith("3.3"):
-        return CheckResult(f"PaddlePaddle {number} is not supported", replace_command(command))
+        return CheckResult(f"PaddlePaddle {number} is not supported", pip_commands.replace_command(command))
     machine.paddle = True
     if machine.quick:
         return None
-    result, machine.report = training(replace_command(command))
+    result, machine.report = training(pip_commands.replace_command(command))
     return result
 
 
@@ -310,16 +298,16 @@ def paddle_for_gpu(machine: Machine) -> CheckResult | None:
     gpu, installed = facts.main, pip_commands.installed_build()
     if not machine.paddle or not facts.usable or gpu is None:
         return None
-    choice = choose_build(gpu, facts.driver, facts.system)
+    choice = pip_commands.choose_build(gpu, facts.driver, facts.system)
     if choice.build is None:
         detail = f"no build of PaddlePaddle 3.3 supports {gpu.name} (compute capability {dotted(gpu.capability)})"
         return CheckResult(f"{detail}; training runs on the CPU")
-    fix = _with_driver_update(facts, replace_paddle_command(choice.build))
+    fix = _with_driver_update(facts, pip_commands.replace_paddle_command(choice.build))
     if not pip_commands.installed_version("paddlepaddle-gpu"):
         return CheckResult(
             f"{gpu.name} found, but this PaddlePaddle build supports only CPUs, so training is slow", fix
         )
-    why = mismatch(installed, facts) if installed is not None else ""
+    why = pip_commands.mismatch(installed, facts) if installed is not None else ""
     if why:
         return CheckResult(f"{why}; training runs on the CPU", fix)
     if report.get("gpu_error"):
@@ -335,10 +323,10 @@ def paddle_for_gpu(machine: Machine) -> CheckResult | None:
 
 
 def _with_driver_update(facts: GpuFacts, command: str) -> str:
-    choice = choose_for_machine(facts)
+    choice = pip_commands.choose_for_machine(facts)
     if not choice.update or choice.build is None:
         return command
-    install = command if choice.build.index in command else paddle_command(choice.build)
+    install = command if choice.build.index in command else pip_commands.paddle_command(choice.build)
     return f"Update the NVIDIA driver {facts.driver} to {choice.update} or newer ({_DRIVERS}), then run: {install}"
 
 
@@ -375,7 +363,8 @@ def onnx_export(machine: Machine) -> CheckResult | None:
     number = pip_commands.installed_version("onnx")
     if number is None:
         return CheckResult(
-            "onnx is not installed, so trained models cannot be used in the window", pip_command(requirement("onnx"))
+            "onnx is not installed, so trained models cannot be used in the window",
+            pip_commands.pip_command(pip_commands.requirement("onnx")),
         )
     return CheckResult(number)
 

@@ -6,7 +6,7 @@ import argparse
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from workbench.cli.verb_runner import Console, WrongUse, percent
+from workbench.cli.verb_runner import Console, WrongUse, number_in, percent
 from workbench.core.evaluation import operating_point
 from workbench.core.evaluation.intervals import Interval, limits
 from workbench.core.evaluation.operating_point import ChosenRule, OperatingPoint
@@ -52,7 +52,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     group.add_argument(
         "--verdict-border",
-        type=_width,
+        type=number_in(0, 1000),
         metavar="PX",
         help="strip along the border of each image that does not count for the verdict and the anomaly score, instead "
         "of the one chosen by the training (0 to 1000 pixels)",
@@ -62,15 +62,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         action="store_true",
         help="use rule and border in predictions and exports from now on",
     )
-
-
-def _width(text: str) -> int:
-    if not 0 <= int(text) <= 1000:
-        raise argparse.ArgumentTypeError(f"must be from 0 to 1000, not {text}")
-    return int(text)
-
-
-_width.__name__ = "whole number"
 
 
 def parse_choice(text: str, names: str | None, settings: ModelSettings) -> RuleChoice | None:

@@ -12,7 +12,7 @@ from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
-from workbench.cli.verb_runner import Console, WrongUse, add_project
+from workbench.cli.verb_runner import Console, WrongUse, add_project, number_in
 from workbench.core import problems
 from workbench.core.geometry.selection.box_cut import BOX_SHAPES
 from workbench.core.project import file_transaction, importing
@@ -115,9 +115,8 @@ def add_import_arguments(parser: argparse.ArgumentParser) -> None:
     names.add_argument(
         "--class", dest="class_name", metavar="NAME", help="class of all imported regions; for folders: the verdict"
     )
-    masks.add_argument(
-        "--threshold", type=_threshold, metavar="N", help="gray value from which a mask pixel is a defect (128)"
-    )
+    threshold = "gray value from which a mask pixel is a defect (128)"
+    masks.add_argument("--threshold", type=number_in(1, 65535), metavar="N", help=threshold)
     parser.add_argument(
         "--boxes",
         choices=BOX_SHAPES,
@@ -200,13 +199,6 @@ def _pair(text: str) -> tuple[str, str]:
     if not source.strip() or not target.strip():
         raise argparse.ArgumentTypeError("must be SOURCE=TARGET")
     return source, target.strip()
-
-
-def _threshold(text: str) -> int:
-    number = int(text)
-    if not 0 < number <= 65535:
-        raise argparse.ArgumentTypeError("must be from 1 to 65535")
-    return number
 
 
 def run_import(options: argparse.Namespace, console: Console) -> dict[str, Any]:

@@ -26,7 +26,7 @@ from typing import Any
 import numpy as np
 
 from workbench.cli.sinks.sink_base import ERROR, NG, Record, RecordMaker
-from workbench.cli.verb_runner import Console, WrongUse
+from workbench.cli.verb_runner import Console, WrongUse, number_in
 from workbench.core.project.project import Project
 from workbench.core.project.storage import json_bytes
 from workbench.core.suggestions.line_images import KEPT, MASK_SUFFIX, RECORD_SUFFIX, known_marks, read_kept, take
@@ -60,11 +60,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "images kept for labeling", "NG, unsure and unlike images, and a sample of the others; off without --inbox"
     )
     group.add_argument("--inbox", type=Path, metavar="DIR", help="keep such images with their results in this folder")
-    group.add_argument("--inbox-mb", type=float, metavar="N", help=f"size of the folder; the oldest go ({_MB:g})")
-    group.add_argument("--inbox-days", type=float, metavar="N", help=f"age at which images are removed ({_DAYS:g})")
-    group.add_argument(
-        "--inbox-every", type=int, metavar="N", help=f"keep one in N of the other images; 0 for none ({_EVERY})"
-    )
+    positive = number_in(0, kind=float, above=True)
+    every = f"keep one in N of the other images; 0 for none ({_EVERY})"
+    group.add_argument("--inbox-mb", type=positive, metavar="N", help=f"size of the folder; the oldest go ({_MB:g})")
+    group.add_argument("--inbox-days", type=positive, metavar="N", help=f"age at which images are removed ({_DAYS:g})")
+    group.add_argument("--inbox-every", type=number_in(0), metavar="N", help=every)
 
 
 def plan_inbox(options: argparse.Namespace) -> KeepPlan | None:
@@ -75,8 +75,6 @@ def plan_inbox(options: argparse.Namespace) -> KeepPlan | None:
             raise WrongUse(f"--inbox-{name} needs --inbox")
         return None
     mb, days, every = (usual if value is None else value for value, usual in zip(given.values(), (_MB, _DAYS, _EVERY)))
-    if not 0 < mb < 1e9 or not 0 < days < 1e5 or every < 0:
-        raise WrongUse("--inbox-mb and --inbox-days must be above 0, and --inbox-every at least 0")
     return KeepPlan(options.inbox.absolute(), mb * 2**20, days * 86400, int(every), options.ok_verdict)
 
 

@@ -19,7 +19,6 @@ from workbench.cli.sinks import result_outputs
 from workbench.cli.sinks.result_outputs import SinkPlan, WatchOutputs
 from workbench.cli.verb_runner import STOPPING, Console, StoppedEarly, WrongUse, identify, plain, progress_bar
 from workbench.core import problems
-from workbench.core.problems import NotAProject, NothingToPredict
 from workbench.core.project.project import Project
 from workbench.core.runs.model_lookup import model_folder, open_model
 from workbench.core.runs.run import IN_USE
@@ -58,7 +57,7 @@ def suggest_for(options: argparse.Namespace, console: Console) -> dict[str, Any]
         keys, unknown = _keys(project, names)
         if not keys:
             first = unknown[0] if unknown else {"path": root, "why": "the project has no images"}
-            raise NothingToPredict(**first)
+            raise problems.NothingToPredict(**first)
         predictor = open_model(folder, options.threads) if labeler is None else labeler
         done: list[dict[str, Any]] = []
         skipped = unknown
@@ -86,7 +85,7 @@ def suggest_for(options: argparse.Namespace, console: Console) -> dict[str, Any]
         if not complete:
             raise StoppedEarly(done=len(done), total=len(keys), path=project.root / "proposals")
         if not done:
-            raise NothingToPredict(**skipped[-1])
+            raise problems.NothingToPredict(**skipped[-1])
         _print_summary(done, skipped, console)
         total = sum(len(entry["regions"]) for entry in done)
         return {"pictures": done, "skipped": skipped, "proposals": total, "project": project.root}
@@ -102,7 +101,7 @@ def _project_of(options: argparse.Namespace) -> tuple[Path, list[str]]:
     for folder in first.absolute().parents:
         if (folder / "project.json").is_file():
             return folder, options.pictures
-    raise NotAProject(path=str(first))
+    raise problems.NotAProject(path=str(first))
 
 
 def _keys(project: Project, names: list[str]) -> tuple[list[str], list[dict[str, str]]]:

@@ -15,7 +15,7 @@ from typing import Any
 
 from workbench.cli.evaluate import evaluate
 from workbench.cli.model_verbs import add_run_arguments
-from workbench.cli.verb_runner import Console, WrongUse, add_project, positive_number
+from workbench.cli.verb_runner import Console, WrongUse, add_project, number_in
 from workbench.core import problems
 from workbench.core.evaluation import part_plan
 from workbench.core.evaluation.part_plan import BOUNDS, CONFIDENCE, LISTED, PartCount
@@ -25,7 +25,6 @@ from workbench.core.label_next.label_issues import LabelIssue, issue_to_json
 from workbench.core.label_next.label_ranking import issue_reason
 from workbench.core.label_next.spot_detection import COUNT, SpotSearch
 from workbench.core.messages import Message
-from workbench.core.problems import Problem
 from workbench.core.project import image_row
 from workbench.core.project.image_row import ImageRow
 from workbench.core.project.project import DONT_CARE, Project, read_project_file
@@ -41,10 +40,10 @@ class NoModelYet(problems.Problem):
 def add_queue_arguments(parser: argparse.ArgumentParser) -> None:
     add_project(parser)
     parser.add_argument("--run", dest="name", metavar=f"RUN|{IN_USE}|best|last", help=f"run to use ({IN_USE})")
-    parser.add_argument("--count", type=positive_number, default=20, metavar="N", help="number of images to list (20)")
+    parser.add_argument("--count", type=number_in(1), default=20, metavar="N", help="number of images to list (20)")
     parser.add_argument(
         "--look",
-        type=positive_number,
+        type=number_in(1),
         default=AT_ONCE,
         metavar="N",
         help=f"maximum number of images to analyze ({AT_ONCE}); earlier results are reused",
@@ -143,7 +142,7 @@ def add_spots_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "images", nargs="*", metavar="IMAGE", help="images of the project, such as lot1/a.png (default: all)"
     )
-    parser.add_argument("--count", type=positive_number, default=COUNT, metavar="N", help=f"spots per image ({COUNT})")
+    parser.add_argument("--count", type=number_in(1), default=COUNT, metavar="N", help=f"spots per image ({COUNT})")
 
 
 def run_spots(options: argparse.Namespace, console: Console) -> dict[str, Any]:
@@ -161,7 +160,7 @@ def run_spots(options: argparse.Namespace, console: Console) -> dict[str, Any]:
         for number, key in enumerate(requested, 1):
             try:
                 spots = search.spots(key, labeled=labeled, count=options.count)
-            except Problem as problem:
+            except problems.Problem as problem:
                 skipped.append({"path": key, "why": str(problem)})
                 console.note(f"{key} skipped: {problem}")
             else:
@@ -179,35 +178,20 @@ def add_parts_arguments(parser: argparse.ArgumentParser) -> None:
     for name, text in (("missed", "missed parts"), ("alarms", "parts with a false alarm")):
         parser.add_argument(
             f"--{name}",
-            type=_bound,
+            type=number_in(0.01, 50, float),
             default=BOUNDS[name],
             metavar="PERCENT",
             help=f"wanted upper bound of the share of {text} ({BOUNDS[name]:g})",
         )
     parser.add_argument(
-        "--confidence", type=_confidence, default=CONFIDENCE, metavar="PERCENT", help=f"({CONFIDENCE:g})"
+        "--confidence", type=number_in(50, 99.9, float), default=CONFIDENCE, metavar="PERCENT", help=f"({CONFIDENCE:g})"
     )
     parser.add_argument(
         "--good",
         metavar="VERDICT",
         help="verdict of good parts, of a ResNet (default: by name, or as chosen in the window)",
     )
-    parser.add_argument("--count", type=positive_number, default=LISTED, metavar="N", help=f"images to list ({LISTED})")
-
-
-def _bound(text: str) -> float:
-    return _within(text, 0.01, 50)
-
-
-def _confidence(text: str) -> float:
-    return _within(text, 50, 99.9)
-
-
-def _within(text: str, low: float, high: float) -> float:
-    value = float(text)
-    if not low <= value <= high:
-        raise argparse.ArgumentTypeError(f"must be {low:g} to {high:g}")
-    return value
+    parser.add_argument("--count", type=number_in(1), default=LISTED, metavar="N", help=f"images to list ({LISTED})")
 
 
 def run_parts(options: argparse.Namespace, console: Console) -> dict[str, Any]:

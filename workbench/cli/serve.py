@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 from workbench.cli import kept_images
 from workbench.cli.sinks import result_outputs
 from workbench.cli.sinks.sink_base import RecordMaker
-from workbench.cli.verb_runner import Console, WrongUse
+from workbench.cli.verb_runner import Console, WrongUse, number_in
 from workbench.core import problems
 from workbench.core.runs.model_lookup import open_model
 from workbench.core.runs.pip_commands import pip_command, requirement
@@ -32,6 +32,7 @@ if TYPE_CHECKING:
 _LIBRARIES = ("starlette", "uvicorn", "httptools", "python_multipart")
 TOKEN_VARIABLE = "WORKBENCH_TOKEN"
 _MEMORY, _CONNECTIONS = 1536, 1000  # MB, and their number
+_POSITIVE = number_in(0, kind=float, above=True)
 
 
 class ServerMissing(problems.Problem):
@@ -57,7 +58,7 @@ class ServerFailed(problems.Problem):
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("export", type=Path, metavar="EXPORT", help="folder written by 'workbench export'")
     parser.add_argument("--host", default="127.0.0.1", help="address to listen on (127.0.0.1: only this machine)")
-    parser.add_argument("--port", type=_between(0, 65535), default=8123, help="port (8123; 0 = any free port)")
+    parser.add_argument("--port", type=number_in(0, 65535), default=8123, help="port (8123; 0 = any free port)")
     tokens = parser.add_mutually_exclusive_group()
     tokens.add_argument(
         "--token",
@@ -67,24 +68,24 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     tokens.add_argument("--token-file", type=Path, metavar="FILE", help="file with this token")
     limits = parser.add_argument_group("limits")
-    parser.add_argument("--workers", type=_between(1, 64), default=1, metavar="N", help="number of processes (1)")
+    parser.add_argument("--workers", type=number_in(1, 64), default=1, metavar="N", help="number of processes (1)")
     limits.add_argument(
-        "--max-mb", type=_positive, default=64, metavar="N", help="maximum size of a request in MB (64)"
+        "--max-mb", type=_POSITIVE, default=64, metavar="N", help="maximum size of a request in MB (64)"
     )
     limits.add_argument(
         "--max-megapixels",
-        type=_positive,
+        type=_POSITIVE,
         default=100,
         metavar="N",
         help="maximum size of an image in megapixels (100)",
     )
     limits.add_argument(
-        "--timeout", type=_positive, default=60, metavar="S", help=("request timeout in seconds (default: 60)")
+        "--timeout", type=_POSITIVE, default=60, metavar="S", help=("request timeout in seconds (default: 60)")
     )
     memory = f"memory for requests (a third) and decoded images, per process, in MB ({_MEMORY})"
-    limits.add_argument("--memory", type=_positive, metavar="MB", help=memory)
+    limits.add_argument("--memory", type=_POSITIVE, metavar="MB", help=memory)
     connections = f"connections per process ({_CONNECTIONS}, or fewer if the system allows fewer open files)"
-    limits.add_argument("--connections", type=_between(1, 100_000), metavar="N", help=connections)
+    limits.add_argument("--connections", type=number_in(1, 100_000), metavar="N", help=connections)
     for option, kind in _FORMER.items():
         parser.add_argument(option, type=kind, help=argparse.SUPPRESS)
     name = "additional accepted host name of this machine; may be repeated"
@@ -247,31 +248,12 @@ def _token(options: argparse.Namespace) -> str | None:
     return token
 
 
-def _between(low: int, high: int) -> Callable[[str], int]:
-    def number(text: str) -> int:
-        if not low <= int(text) <= high:
-            raise argparse.ArgumentTypeError(f"must be from {low} to {high}, not {text}")
-        return int(text)
-
-    number.__name__ = "whole number"
-    return number
-
-
-def _positive(text: str) -> float:
-    number = float(text)
-    if not 0 < number < 1e9:
-        raise argparse.ArgumentTypeError(f"must be above 0, not {text}")
-    return number
-
-
-_positive.__name__ = "number"
-
 # Options of single limits, which are part of --memory and --connections.
 _FORMER: dict[str, Callable[[str], float]] = {
-    "--max-memory-mb": _positive,
-    "--max-received-mb": _positive,
-    "--max-connections": _between(1, 100_000),
-    "--queue": _between(0, 100_000),
-    "--stall-timeout": _positive,
-    "--idle-timeout": _positive,
+    "--max-memory-mb": _POSITIVE,
+    "--max-received-mb": _POSITIVE,
+    "--max-connections": number_in(1, 100_000),
+    "--queue": number_in(0, 100_000),
+    "--stall-timeout": _POSITIVE,
+    "--idle-timeout": _POSITIVE,
 }

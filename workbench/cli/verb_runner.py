@@ -187,12 +187,18 @@ def percent(share: float | None, interval: list[float] | None = None) -> str:
     return f"{100 * share:.1f}% ({100 * interval[0]:.0f} to {100 * interval[1]:.0f}%)"
 
 
-def positive_number(text: str) -> int:
-    """Return the value of an option that counts something. Raises ValueError, ArgumentTypeError."""
-    value = int(text)
-    if value < 1:
-        raise argparse.ArgumentTypeError("must be at least 1")
-    return value
+def number_in(low: float, high: float = 1e9, kind: type = int, *, above: bool = False) -> Callable[[str], Any]:
+    """Return the type of an option that is a number from `low` to `high`. above: `low` itself is refused."""
+
+    def read(text: str) -> Any:
+        value = kind(text)
+        if not low <= value <= high or (above and value == low):
+            most = f" and at most {high:g}" if high < 1e9 else ""
+            raise argparse.ArgumentTypeError(f"must be {'above' if above else 'at least'} {low:g}{most}, not {text}")
+        return value
+
+    read.__name__ = "whole number" if kind is int else "number"  # argparse names it
+    return read
 
 
 def add_project(parser: argparse.ArgumentParser) -> None:

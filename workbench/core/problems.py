@@ -10,44 +10,8 @@ import errno
 from functools import cache
 from pathlib import Path
 
-from workbench.core.model_problems import (
-    AreaLeavesDefects as AreaLeavesDefects,
-    AreaUnusable as AreaUnusable,
-    ClickModelChanged as ClickModelChanged,
-    ClickModelRefused as ClickModelRefused,
-    DeviceMissing as DeviceMissing,
-    ExportDamaged as ExportDamaged,
-    ExportExists as ExportExists,
-    FewGoodImages as FewGoodImages,
-    ModelFileRefused as ModelFileRefused,
-    ModelNotReady as ModelNotReady,
-    ModelUnusable as ModelUnusable,
-    NoDownload as NoDownload,
-    NoLineResults as NoLineResults,
-    NothingToPredict as NothingToPredict,
-    NotReproducible as NotReproducible,
-    PaddleMissing as PaddleMissing,
-    ParityFailed as ParityFailed,
-    PartNotFound as PartNotFound,
-    PartsDiffer as PartsDiffer,
-    PartsNotFound as PartsNotFound,
-    Problem,
-    ProposesNothing as ProposesNothing,
-    ReleaseBroken as ReleaseBroken,
-    ReleaseChanged as ReleaseChanged,
-    ResultsTaken as ResultsTaken,
-    RunBroken as RunBroken,
-    RunComplete as RunComplete,
-    RunInUse as RunInUse,
-    RunUnusable as RunUnusable,
-    SuggestionsBroken as SuggestionsBroken,
-    TooManyPoints as TooManyPoints,
-    UnknownModel as UnknownModel,
-    UnknownRun as UnknownRun,
-    WeightsUnusable as WeightsUnusable,
-    WorkerFailed as WorkerFailed,
-    ZoneInUse as ZoneInUse,
-)
+from workbench.core.model_problems import *  # noqa: F403 - they are names of this module
+from workbench.core.model_problems import Problem
 from workbench.inference.io import file_access
 
 

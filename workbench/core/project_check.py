@@ -11,7 +11,7 @@ from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from functools import cache
-from pathlib import Path, PurePosixPath
+from pathlib import PurePosixPath
 from typing import Literal, get_args
 
 import numpy as np
@@ -27,7 +27,7 @@ from workbench.core.project.plausibility import Plausibility
 from workbench.core.project.project import BACKGROUND, DONT_CARE, NOT_LABELED, Project
 from workbench.core.project.sources import walk
 from workbench.core.runs.dataset import Dataset, LabelKind, ReadLabels, collect
-from workbench.inference.io.file_access import open_regular
+from workbench.inference.io.file_access import read_regular
 from workbench.inference.io.opencv import cv2
 from workbench.inference.text_safety import csv_table, natural_key
 
@@ -418,12 +418,6 @@ def _label(project: Project, key: str) -> tuple[str, str | None]:
     except problems.NoteBroken:
         verdict = None
     path = project.mask_path(key)
-    return (_hash(path) if os.path.isfile(path) else "", verdict)  # also False for a name that is too long
-
-
-def _hash(path: Path) -> str:
-    digest = hashlib.sha256()
-    with open_regular(path) as file:
-        while block := file.read(1 << 20):
-            digest.update(block)
-    return digest.hexdigest()
+    if not os.path.isfile(path):  # also False for a name that is too long
+        return "", verdict
+    return hashlib.sha256(read_regular(path)).hexdigest(), verdict

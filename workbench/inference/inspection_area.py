@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from .io.json_io import require
 from .io.opencv import cv2
 from .io.tiff_regions import ImageArray
 from .part_position import PartReference, Placement, find_part
@@ -43,12 +44,12 @@ class AreaPolygon:
             and all(isinstance(value, int | float) and abs(value) <= _MOST_SIDE for value in point)
             for point in points
         )
-        _require(valid, "a polygon needs at least three corners [x, y]")
-        _require(isinstance(self.excluded, bool), f"excluded must be true or false, not {self.excluded!r}")
+        require(valid, "a polygon needs at least three corners [x, y]")
+        require(isinstance(self.excluded, bool), f"excluded must be true or false, not {self.excluded!r}")
         zone = self.zone
         valid = isinstance(zone, str) and zone == zone.strip() and len(zone) <= _MOST_NAME
         valid = valid and (not zone or zone.isprintable()) and not _SEPARATORS & set(zone)
-        _require(valid, f"the name of a zone has up to {_MOST_NAME} characters and no comma, colon or =, not {zone!r}")
+        require(valid, f"the name of a zone has up to {_MOST_NAME} characters and no comma, colon or =, not {zone!r}")
         object.__setattr__(self, "points", tuple((float(x), float(y)) for x, y in points))
 
 
@@ -73,24 +74,24 @@ class InspectionArea:
     def __post_init__(self) -> None:
         for side in (self.width, self.height):
             valid = isinstance(side, int) and not isinstance(side, bool) and 0 < side <= _MOST_SIDE
-            _require(valid, f"width and height must be pixels, not {side!r}")
-        _require(isinstance(self.folder, str), f"folder must be a name, not {self.folder!r}")
-        _require(len(self.polygons) > 0, "an inspection area needs a polygon")
+            require(valid, f"width and height must be pixels, not {side!r}")
+        require(isinstance(self.folder, str), f"folder must be a name, not {self.folder!r}")
+        require(len(self.polygons) > 0, "an inspection area needs a polygon")
         object.__setattr__(self, "polygons", tuple(self.polygons))
         object.__setattr__(self, "folder", self.folder.strip("/"))
 
     @classmethod
     def from_json(cls, content: Any) -> InspectionArea:
         """Return an area from decoded JSON. Raises ValueError with the problem, as a part of a sentence."""
-        _require(isinstance(content, dict), "an inspection area needs width, height and polygons")
+        require(isinstance(content, dict), "an inspection area needs width, height and polygons")
         polygons = content.get("polygons")
         valid = isinstance(polygons, list) and all(isinstance(entry, dict) and "points" in entry for entry in polygons)
-        _require(valid, "polygons must be a list, each with its points")
+        require(valid, "polygons must be a list, each with its points")
         for kind, entries in ((cls, [content]), (AreaPolygon, polygons)):
             known = {entry.name for entry in fields(kind)}
             unknown = sorted({name for entry in entries for name in entry} - known)
-            _require(not unknown, f"it has entries that are not known: {', '.join(map(str, unknown))}")
-        _require({"width", "height"} <= content.keys(), "an inspection area needs width and height")
+            require(not unknown, f"it has entries that are not known: {', '.join(map(str, unknown))}")
+        require({"width", "height"} <= content.keys(), "an inspection area needs width and height")
         read: dict[str, Any] = {**content, "polygons": tuple(AreaPolygon(**entry) for entry in polygons)}
         if content.get("reference") is not None:
             read["reference"] = PartReference.from_json(content["reference"])
@@ -225,8 +226,3 @@ class AreaMaps:
 
 
 NO_MAPS = AreaMaps()
-
-
-def _require(condition: object, problem: str) -> None:
-    if not condition:
-        raise ValueError(problem)

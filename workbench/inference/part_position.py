@@ -16,6 +16,7 @@ from typing import Any
 
 import numpy as np
 
+from .io.json_io import require
 from .io.opencv import cv2
 from .io.tiff_regions import ImageArray
 
@@ -50,9 +51,9 @@ class PartReference:
         for name, most in (("most_shift", MOST_SHIFT), ("most_angle", MOST_ANGLE)):
             value = getattr(self, name)
             valid = isinstance(value, int | float) and not isinstance(value, bool) and 0 <= value <= most
-            _require(valid, f"{name} must be a number from 0 to {most:g}, not {value!r}")
+            require(valid, f"{name} must be a number from 0 to {most:g}, not {value!r}")
             object.__setattr__(self, name, float(value))
-        _require(isinstance(self.image, str) and len(self.image) <= _MOST_TEXT, "the reference image must be a text")
+        require(isinstance(self.image, str) and len(self.image) <= _MOST_TEXT, "the reference image must be a text")
         self.pixels()
 
     @classmethod
@@ -60,7 +61,7 @@ class PartReference:
         """Return the reference of an image (H, W) or (H, W, 3). Raises ValueError if it has no structure."""
         gray = _reduced(image, None)
         low, high = np.percentile(gray, (0.2, 99.8))
-        _require(high > low, "the reference image shows nothing")
+        require(high > low, "the reference image shows nothing")
         stretched = np.clip((gray - low) * (255 / (high - low)), 0, 255)
         data = cv2.imencode(".png", np.rint(stretched).astype(np.uint8))[1].tobytes()
         return cls(base64.b64encode(data).decode("ascii"), most_shift, most_angle)
@@ -69,7 +70,7 @@ class PartReference:
     def from_json(cls, content: Any) -> PartReference:
         """Return a reference from decoded JSON. Raises ValueError with the problem, as a part of a sentence."""
         valid = isinstance(content, dict) and {"image"} <= content.keys() <= {"image", "most_shift", "most_angle"}
-        _require(valid, "a reference holds image, most_shift and most_angle")
+        require(valid, "a reference holds image, most_shift and most_angle")
         return cls(**content)
 
     def pixels(self) -> np.ndarray:
@@ -80,7 +81,7 @@ class PartReference:
             data = np.zeros(0, np.uint8)
         image = cv2.imdecode(data, cv2.IMREAD_UNCHANGED) if data.size else None
         valid = image is not None and image.ndim == 2 and image.dtype == np.uint8 and max(image.shape) <= _SIDE
-        _require(valid, "the reference image is no small gray PNG in base64")
+        require(valid, "the reference image is no small gray PNG in base64")
         assert image is not None
         return image
 
@@ -266,8 +267,3 @@ def _edges(gray: np.ndarray) -> np.ndarray:
     """Return the strength of the edges, float32 (h, w); its root, so that few strong ones do not outweigh the rest."""
     smooth = cv2.GaussianBlur(gray, (0, 0), 1.5)
     return np.sqrt(cv2.magnitude(cv2.Sobel(smooth, cv2.CV_32F, 1, 0), cv2.Sobel(smooth, cv2.CV_32F, 0, 1)))
-
-
-def _require(condition: object, problem: str) -> None:
-    if not condition:
-        raise ValueError(problem)

@@ -12,6 +12,7 @@ import numpy as np
 
 from .components import Components, feret_diameters
 from .inspection_area import NO_MAPS, AreaMaps
+from .io.json_io import require
 
 REJECT, REWORK, UNSURE = "reject", "rework", "unsure"
 OUTCOMES = (REJECT, REWORK, UNSURE)  # of an exceeded limit, worst first
@@ -291,9 +292,3 @@ def round_mass(mass: float) -> float:
     equal after rounding.
     """
     return round(mass, 3) if mass >= 0.1 else float(f"{mass:.4g}")
-
-
-def require(condition: object, problem: str) -> None:
-    """Raise ValueError with a problem, a part of a sentence, unless the condition holds."""
-    if not condition:
-        raise ValueError(problem)

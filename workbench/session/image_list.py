@@ -13,7 +13,6 @@ from typing import Any
 
 from PySide6.QtCore import QObject, QTimer, Signal
 
-from workbench.core.images.image_files import IMAGE_SUFFIXES
 from workbench.core.problems import BadGrouping, FolderMissing, ImplausibleImages, Problem
 from workbench.core.project.grouping import check_pattern
 from workbench.core.project.image_row import ImageIndex, ImageRow, with_index
@@ -21,6 +20,7 @@ from workbench.core.project.plausibility import image_concerns
 from workbench.core.project.project import Project
 from workbench.core.project.project_json import is_project
 from workbench.core.project.sources import walk
+from workbench.inference.io.image_io import IMAGE_SUFFIXES
 from workbench.inference.text_safety import natural_key
 from workbench.session.tasks import TaskRunner, ignore_failure
 
@@ -193,7 +193,18 @@ def images_in(path: Path) -> Iterator[tuple[Path, str]]:
 
 
 REREAD_DELAY = 1.5  # seconds between a save and reading the image's files again
+_SAMPLED = 500  # number of masks measured to estimate their disk space
 _LOCK_TIMEOUT, _LOCK_TIMEOUT_AT_CLOSE = 10.0, 0.05  # seconds to wait for another process that writes the index
+
+
+@dataclass(frozen=True)
+class ClassExtent:
+    """Share of a project that some classes take. nbytes: estimated disk space of their masks."""
+
+    images: int
+    regions: int
+    pixels: int
+    nbytes: int
 
 
 class ImageList(QObject):
@@ -291,6 +302,20 @@ class ImageList(QObject):
 
     def row(self, key: str) -> ImageRow:
         return self.rows.get(key) or ImageRow(key)
+
+    def extent(self, ids: set[int]) -> ClassExtent:
+        """Return the extent of some classes."""
+        project, images, regions, pixels, size = self._project, 0, 0, 0, 0
+        for key, row in self.rows.items():
+            counts = [number for id, number in row.counts if id in ids]
+            if counts:
+                images += 1
+                pixels += sum(counts)
+                regions += sum(number for id, number in row.regions if id in ids)
+                if project is not None and images <= _SAMPLED:
+                    path = project.mask_path(key)
+                    size += path.stat().st_size if path.exists() else 0
+        return ClassExtent(images, regions, pixels, round(size * images / max(1, min(images, _SAMPLED))))
 
     def neighbor(self, key: str | None, step: int) -> str | None:
         """Return the key `step` places from `key`, clamped to the list; None if that is `key` itself."""

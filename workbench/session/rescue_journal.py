@@ -19,15 +19,8 @@ from pathlib import Path
 
 import numpy as np
 
+from workbench.core import problems
 from workbench.core.geometry.drawing import Rect
-from workbench.core.problems import (
-    CannotWrite,
-    NoteChangesUnreadable,
-    NoteDoesNotFit,
-    Problem,
-    StrokesDoNotFit,
-    StrokesUnreadable,
-)
 from workbench.core.project import annotation
 from workbench.core.project.annotation import Note, backup_conflict
 from workbench.core.project.history import TILE, Content, Patch, StepRecording
@@ -113,7 +106,11 @@ class LabelRecovery:
     """
 
     def __init__(
-        self, project: Project, journal: Journal, changed: Callable[[Label], None], report: Callable[[Problem], None]
+        self,
+        project: Project,
+        journal: Journal,
+        changed: Callable[[Label], None],
+        report: Callable[[problems.Problem], None],
     ) -> None:
         self._project, self._journal, self._changed, self._report = project, journal, changed, report
         self._shared_keys: set[str] = set()  # images with changes in segments of many images
@@ -124,12 +121,12 @@ class LabelRecovery:
         patches: list[Patch] = []
         leftovers = journal.leftovers()
         for path in leftovers.unreadable:
-            unreadable = NoteChangesUnreadable if path.suffix == ".note" else StrokesUnreadable
+            unreadable = problems.NoteChangesUnreadable if path.suffix == ".note" else problems.StrokesUnreadable
             self._report(unreadable(path=str(path)))
         self._shared_keys = leftovers.shared_keys
         for key in leftovers.keys:
             patches += self._recover_label(key, leftovers.strokes.get(key, []), leftovers.note_changes.get(key, []))
-        with contextlib.suppress(CannotWrite):
+        with contextlib.suppress(problems.CannotWrite):
             for key in self._shared_keys:  # the remaining changes move to the journal of their image
                 for change in leftovers.note_changes[key]:
                     journal.append_note(change)
@@ -186,7 +183,7 @@ class LabelRecovery:
                 return
             if merged.changed:
                 annotation.save_note(project, key, merged.note)
-        except Problem as problem:
+        except problems.Problem as problem:
             self._report(problem)  # the changes stay in the journal
             return
         journal.clear(key)
@@ -197,10 +194,10 @@ class LabelRecovery:
         try:
             data = json.dumps(note.content(), ensure_ascii=False, indent=1).encode()
             backup = backup_conflict(self._project, key, data, ".json")
-        except CannotWrite as problem:
+        except problems.CannotWrite as problem:
             self._report(problem)  # the changes stay in the journal
             return False
-        self._report(NoteDoesNotFit(path=str(self._project.note_path(key)), kept=str(backup)))
+        self._report(problems.NoteDoesNotFit(path=str(self._project.note_path(key)), kept=str(backup)))
         return True
 
     def _back_up_mask(self, label: Label, mask: np.ndarray) -> bool:
@@ -208,10 +205,10 @@ class LabelRecovery:
         try:
             data = annotation.encode_mask(mask, list(self._project.classes))
             backup = backup_conflict(self._project, label.key, data, ".png")
-        except CannotWrite as problem:
+        except problems.CannotWrite as problem:
             self._report(problem)  # the strokes stay in the journal
             return False
-        self._report(StrokesDoNotFit(path=str(self._project.mask_path(label.key)), kept=str(backup)))
+        self._report(problems.StrokesDoNotFit(path=str(self._project.mask_path(label.key)), kept=str(backup)))
         return True
 
 
@@ -235,7 +232,7 @@ class RescueJournal:
         try:
             return cls(folder, _locked(folder))
         except (OSError, LockHeld) as error:
-            raise CannotWrite(path=str(folder), why=str(error)) from error
+            raise problems.CannotWrite(path=str(folder), why=str(error)) from error
 
     @classmethod
     def of(cls, project: Project) -> list[RescueJournal]:
@@ -253,7 +250,7 @@ class RescueJournal:
         self.keys.add(place[0])
         try:
             self.journal.put(place, record)
-        except CannotWrite:
+        except problems.CannotWrite:
             self.journal.clear_queued(place)
             raise
 
@@ -307,7 +304,7 @@ class ProjectJournal(Journal):
         """Write unsaved changes to the rescue journal; after a failure the next call tries again."""
         for key, _ in list(self._open):
             self.seal(key)
-        with contextlib.suppress(CannotWrite):
+        with contextlib.suppress(problems.CannotWrite):
             for records in self._records.values():
                 for place, record in records:
                     if id(record) not in self._rescued:
@@ -369,7 +366,7 @@ class ProjectJournal(Journal):
         try:
             self._project.need_write("the journal")
             super()._write(place)
-        except CannotWrite:
+        except problems.CannotWrite:
             self.write_rescue()
             raise
         if self._rescue is not None:

@@ -21,9 +21,9 @@ from workbench.core.project.project_folder import FolderKind
 from workbench.inference.io.tiff_regions import ImageArray
 from workbench.session.autosave import Autosave
 from workbench.session.class_list import ClassList
-from workbench.session.editor import Editor
+from workbench.session.editor import Editor, LabelCopier
 from workbench.session.image_list import ImageList
-from workbench.session.image_removal import ImageRemoval, LabelCopier
+from workbench.session.image_removal import ImageRemoval
 from workbench.session.label import Saved, noted_row, saved_row
 from workbench.session.label_import_job import LabelImportJob
 from workbench.session.open_image import ImageLoader, ImageNotes, OpenImage
@@ -139,7 +139,7 @@ class SessionParts(QObject):
         self.notes = ImageNotes(self.editor, self.autosave, self.classes, self)
         self.verdict_steps = VerdictSteps(self.editor, self.autosave, self.image_list, self.classes, self.notes, self)
         writers = self.editor, self.autosave, self.classes, self.verdict_steps
-        self.class_merge = ClassMergeJob(*writers, self.image_list, self)
+        self.class_merge = ClassMergeJob(*writers, self)
         self.label_import = LabelImportJob(*writers, self)
         self.areas = AreaSteps(self.undo_stack, self)
         parts = self.editor, self.autosave, self.image_list, self.current, self.verdict_steps

@@ -6,7 +6,6 @@ Merging and deleting classes: masks are rewritten in a worker thread with progre
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 
 from PySide6.QtCore import QObject, Signal
 
@@ -17,7 +16,6 @@ from workbench.core.project.project import BACKGROUND, Project
 from workbench.session.autosave import Autosave
 from workbench.session.class_list import ClassList
 from workbench.session.editor import Editor
-from workbench.session.image_list import ImageList
 from workbench.session.label import LabelLock
 from workbench.session.tasks import Job, ThinnedProgress
 from workbench.session.undo import Barrier
@@ -195,19 +193,6 @@ class TransactionJob(Job):
         self.tasks.submit(lambda _: prune(project), drop, self.problem_met.emit)
 
 
-_SAMPLED = 500  # number of masks measured to estimate the disk space
-
-
-@dataclass(frozen=True)
-class MergeExtent:
-    """Share of a project that some classes take. nbytes: estimated disk space for the backup of their masks."""
-
-    images: int
-    regions: int
-    pixels: int
-    nbytes: int = 0
-
-
 class ClassMergeJob(TransactionJob):
     """Merge or deletion of classes, one at a time. change: running, interrupted, or the newest of the project."""
 
@@ -220,11 +205,9 @@ class ClassMergeJob(TransactionJob):
         autosave: Autosave,
         classes: ClassList,
         verdict_steps: VerdictSteps,
-        image_list: ImageList,
         parent: QObject | None = None,
     ) -> None:
         super().__init__(editor, autosave, classes, verdict_steps, ClassesChanging(), parent)
-        self._image_list = image_list
         self.change: ClassMerge | None = None
 
     def open(self, project: Project) -> None:
@@ -250,22 +233,6 @@ class ClassMergeJob(TransactionJob):
     @property
     def plan(self) -> ClassMergePlan | None:
         return None if self.change is None else self.change.plan
-
-    def extent(self, ids: set[int]) -> MergeExtent:
-        """Return the extent of some classes according to the image list."""
-        project, images, regions, pixels, size = self._project, 0, 0, 0, 0
-        if project is None:
-            return MergeExtent(0, 0, 0)
-        for key, row in self._image_list.rows.items():
-            counts = [number for id, number in row.counts if id in ids]
-            if counts:
-                images += 1
-                pixels += sum(counts)
-                regions += sum(number for id, number in row.regions if id in ids)
-                if images <= _SAMPLED:
-                    path = project.mask_path(key)
-                    size += path.stat().st_size if path.exists() else 0
-        return MergeExtent(images, regions, pixels, round(size * images / max(1, min(images, _SAMPLED))))
 
     @property
     def unfinished(self) -> bool:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import importlib.metadata
 import platform
 import time
 from typing import Any
@@ -11,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from workbench.core.runs.launch import paddle_installed
+from workbench.core.runs.pip_commands import installed_version
 from workbench.inference.cpu_environment import cpu_environment
 
 
@@ -31,7 +31,7 @@ def examine() -> dict[str, Any]:
         import_seconds=round(time.perf_counter() - started, 2),
         cuda_compiled=paddle.device.is_compiled_with_cuda(),
         **_library_versions(paddle),
-        onnx=_version("onnx"),
+        onnx=installed_version("onnx"),
         processor=processor_name(),
         checks=[],
         devices=["cpu"],
@@ -155,10 +155,3 @@ def _trains_in_16_bits(paddle: Any, number: int) -> bool:
         return True
     gpu = Device(f"gpu:{number}", properties.name, (properties.major, properties.minor))
     return optimizers.choose_precision("auto", gpu).name != "fp32"
-
-
-def _version(name: str) -> str | None:
-    try:
-        return importlib.metadata.version(name)
-    except importlib.metadata.PackageNotFoundError:
-        return None

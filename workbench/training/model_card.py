@@ -6,7 +6,6 @@ validation images.
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
@@ -32,16 +31,7 @@ from workbench.core.documents.document import (
     to_html,
 )
 from workbench.core.documents.report_content import ReportImages
-from workbench.core.documents.run_blocks import (
-    data_blocks,
-    expectation_sections,
-    known_limits,
-    operating_point_blocks,
-    point_origin_blocks,
-    settings_blocks,
-)
 from workbench.core.evaluation import figure_texts
-from workbench.core.evaluation.figure_texts import NOTHING, mask_report, verdict_report
 from workbench.core.evaluation.figures import Scope
 from workbench.core.evaluation.operating_point import TRAINED, OperatingPointOrigin
 from workbench.core.evaluation.split_evaluation import FIGURES_ONLY, MaskEvaluation, SplitEvaluation, evaluate_run
@@ -49,14 +39,13 @@ from workbench.core.messages import Message, join, recognize, stored_text
 from workbench.core.problems import Problem, RunUnusable
 from workbench.core.project.project import Project
 from workbench.core.project.storage import write_text
-from workbench.core.resources import SOURCE_LANGUAGE
 from workbench.core.runs.dataset import Dataset
 from workbench.core.runs.events import Started
 from workbench.core.runs.export_options import LAYOUTS, LINE_FORMAT
 from workbench.core.runs.held_out import stratified_order
 from workbench.core.runs.run import Run, find_run
 from workbench.inference.batch.export_package import requirement_files
-from workbench.inference.io.file_access import read_regular
+from workbench.inference.io.json_io import read_object
 from workbench.inference.model_settings import MODEL_FILE, ModelSettings, load_settings
 from workbench.inference.predictor import Predictor
 
@@ -80,7 +69,7 @@ class CardEvaluation:
         if self.evaluation is None:
             return {}
         masks = isinstance(self.evaluation, MaskEvaluation)
-        report = mask_report if masks else verdict_report
+        report = figure_texts.mask_report if masks else figure_texts.verdict_report
         return {"split": self.split, **report(self.evaluation.figures)}
 
 
@@ -155,17 +144,19 @@ def make_card(sources: CardSources) -> Document:
     title = "card.title_unet" if settings.task == "segmentation" else "card.title_resnet"
     sections = [
         Section(Message("card.performance"), [*_performance(sources), *(run_blocks.tables(found) if found else ())]),
-        *expectation_sections(sources.run),
+        *run_blocks.expectation_sections(sources.run),
         *([Section(Message("card.worst_cases"), [result.worst])] if result.worst else []),
         Section(
-            Message("card.operating_point"), [*operating_point_blocks(settings), *point_origin_blocks(sources.point)]
+            Message("card.operating_point"),
+            [*run_blocks.operating_point_blocks(settings), *run_blocks.point_origin_blocks(sources.point)],
         ),
         Section(Message("card.verification"), _parity(sources)),
         *_speed(sources),
-        Section(Message("card.training_data"), data_blocks(sources.dataset)),
-        Section(Message("card.training_settings"), settings_blocks(sources.run)),
+        Section(Message("card.training_data"), run_blocks.data_blocks(sources.dataset)),
+        Section(Message("card.training_settings"), run_blocks.settings_blocks(sources.run)),
         Section(
-            Message("card.limitations"), [Points(list(known_limits(sources.dataset, settings, result.split, written)))]
+            Message("card.limitations"),
+            [Points(list(run_blocks.known_limits(sources.dataset, settings, result.split, written)))],
         ),
         Section(Message("card.origin"), [Points(list(lineage(sources)))]),
         Section(Message("card.usage"), _use(settings, sources)),
@@ -288,11 +279,11 @@ def _speed(sources: CardSources) -> list[Section]:
 
 
 def _ms(value: float | None) -> str:
-    return NOTHING if value is None else f"{value:.1f}"
+    return figure_texts.NOTHING if value is None else f"{value:.1f}"
 
 
 def _whole(value: float | None) -> str:
-    return NOTHING if value is None else f"{value:.0f}"
+    return figure_texts.NOTHING if value is None else f"{value:.0f}"
 
 
 def _speed_headline(sources: CardSources) -> list[Headline]:
@@ -391,7 +382,7 @@ def write_card(
     parity: Mapping[str, Mapping[str, Any]],
     environment: Mapping[str, str],
     *,
-    language: str = SOURCE_LANGUAGE,
+    language: str = resources.SOURCE_LANGUAGE,
     point: OperatingPointOrigin = TRAINED,
     tick: Callable[[float], None] = lambda share: None,
 ) -> CardEvaluation:
@@ -404,22 +395,15 @@ def write_card(
     dataset = run.dataset()
     result = evaluate_holdout(project, run, dataset, Predictor.open(folder), tick=tick)
     settings = load_settings(folder / MODEL_FILE)
-    card = make_card(CardSources(run, dataset, settings, result, parity, _latency(folder), environment, point))
+    card = make_card(
+        CardSources(run, dataset, settings, result, parity, read_object(folder / _LATENCY_FILE), environment, point)
+    )
     write_text(folder / CARD_FILE, to_html(card, language))
     write_text(folder / README_FILE, to_markdown(card, language))
     return result
 
 
-def _latency(folder: Path) -> dict[str, Any]:
-    """Return the measured speed; empty if it was not measured."""
-    try:
-        content = json.loads(read_regular(folder / _LATENCY_FILE))
-    except (OSError, ValueError):
-        return {}
-    return content if isinstance(content, dict) else {}
-
-
-def to_markdown(card: Document, language: str = SOURCE_LANGUAGE) -> str:
+def to_markdown(card: Document, language: str = resources.SOURCE_LANGUAGE) -> str:
     filters = {
         "prose": lambda text: Markup(_markdown(text)),
         "paragraph": lambda text: Markup(re.sub(r"^(?=[#+=|-])", r"\\", text)),  # no heading, list or table

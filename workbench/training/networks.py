@@ -14,7 +14,6 @@ from paddle import nn
 from workbench.core import problems
 from workbench.core.images.image_files import read_displayed
 from workbench.core.messages import Message
-from workbench.core.problems import BadSettings, RunBroken
 from workbench.core.project.project import Project
 from workbench.core.runs.dataset import Dataset
 from workbench.core.runs.network_stats import RESNETS, encoder_widths
@@ -320,7 +319,7 @@ def settings(
     """
     if not len(settings.mean) == len(settings.std) == settings.channels:
         why = Message("settings.channel_numbers", n=settings.channels)
-        raise BadSettings(key="mean", value=settings.mean, why=why)
+        raise problems.BadSettings(key="mean", value=settings.mean, why=why)
     input_settings = {
         "channels": settings.channels,
         "full_scale": settings.full_scale,
@@ -357,4 +356,4 @@ def settings(
             **common,
         )
     except SettingsError as error:
-        raise RunBroken(path=run, why=Message.of(error)) from error
+        raise problems.RunBroken(path=run, why=Message.of(error)) from error

@@ -22,20 +22,11 @@ from workbench.core.runs.onnx_files import GraphBuilder, Shape, checked_model
 from workbench.core.runs.training_settings import TrainingSettings
 from workbench.inference.engines.registry import FEATURES
 from workbench.inference.io.file_access import make_folder, write_atomic
-from workbench.training.encoders import (
-    STATISTICS,
-    Block,
-    ConvolutionNorm,
-    Lite0Body,
-    Lite0Classifier,
-    ResNet,
-    ResNetBody,
-    Standardized,
-)
+from workbench.training import encoders
 from workbench.training.networks import DoubleConvolution, LocalContrast, UNet, cell_sides
 from workbench.training.optimizers import to_array
 
-Verdicts = ResNet | Lite0Classifier
+Verdicts = encoders.ResNet | encoders.Lite0Classifier
 INPUT, OUTPUT, MAPS = "picture", "probabilities", "maps"
 
 
@@ -56,7 +47,7 @@ def to_onnx(
         _pixel_output(graph, net, x)
         outputs[OUTPUT] = ["N", net.outputs, "H", "W"]
     else:
-        if isinstance(net, Lite0Classifier):
+        if isinstance(net, encoders.Lite0Classifier):
             stages = _pooled_output(graph, net, maps)
         else:
             x = INPUT if net.standardize is None else _standardized(graph, net.standardize, INPUT)
@@ -66,7 +57,7 @@ def to_onnx(
         if maps:
             outputs[MAPS] = [*outputs[OUTPUT], "h", "w"]
     if features:
-        _features_output(graph, stages, small=isinstance(net, ResNet) and net.small)
+        _features_output(graph, stages, small=isinstance(net, encoders.ResNet) and net.small)
         outputs[FEATURES] = ["N", sum(stage_widths(net)), "rows", "columns"]
     sides = ["H", "W"] if side is None else [side, side]
     return graph.network({INPUT: ("N", channels, *sides)}, outputs)
@@ -83,15 +74,15 @@ def _features_output(graph: OnnxGraph, stages: Sequence[str], *, small: bool) ->
 
 def stage_widths(net: UNet | Verdicts) -> list[int]:
     """Return the numbers of channels of the encoder's stages, which the features hold one after the other."""
-    body = net.down if isinstance(net, UNet) else net.body if isinstance(net, Lite0Classifier) else net
-    if isinstance(body, Lite0Body):
+    body = net.down if isinstance(net, UNet) else net.body if isinstance(net, encoders.Lite0Classifier) else net
+    if isinstance(body, encoders.Lite0Body):
         return list(body.widths)
-    if isinstance(body, ResNetBody):
+    if isinstance(body, encoders.ResNetBody):
         return [body.stem.convolve.weight.shape[0], *(body.blocks[end].outputs for end in body._ends)]
     return [level.second.weight.shape[0] for level in body]
 
 
-def statistics_onnx(net: Lite0Classifier, channels: int) -> onnx.ModelProto:
+def statistics_onnx(net: encoders.Lite0Classifier, channels: int) -> onnx.ModelProto:
     """Return the network up to its statistics: from float32 (N, channels, H, W) to (N, features)."""
     graph = OnnxGraph()
     statistics = [name for _, names in _moments(graph, net) for name in names]
@@ -159,9 +150,9 @@ def _unet(graph: OnnxGraph, net: UNet, x: str) -> tuple[list[str], str]:
         x = _local_contrast(graph, net.contrast, x)
     if net.stem is not None:
         x = graph.relu(graph.convolve(x, net.stem.convolve, net.stem.norm))
-    if isinstance(net.down, ResNetBody):
+    if isinstance(net.down, encoders.ResNetBody):
         stage_outputs = _stages(graph, net.down, x)
-    elif isinstance(net.down, Lite0Body):
+    elif isinstance(net.down, encoders.Lite0Body):
         stage_outputs = _lite0_levels(graph, net.down, x)
     else:
         stage_outputs = []
@@ -246,7 +237,7 @@ def _enlarge(graph: OnnxGraph, cells: str, size: int, planes: int) -> str:
     return graph.add("DepthToSpace", [interpolated], blocksize=size, mode="CRD")
 
 
-def _stages(graph: OnnxGraph, body: ResNetBody, x: str) -> list[str]:
+def _stages(graph: OnnxGraph, body: encoders.ResNetBody, x: str) -> list[str]:
     x = graph.relu(_convolution_norm(graph, body.stem, x))
     outputs = [x]
     if not body.small:
@@ -258,7 +249,7 @@ def _stages(graph: OnnxGraph, body: ResNetBody, x: str) -> list[str]:
     return outputs
 
 
-def _lite0_levels(graph: OnnxGraph, body: Lite0Body, x: str) -> list[str]:
+def _lite0_levels(graph: OnnxGraph, body: encoders.Lite0Body, x: str) -> list[str]:
     def weights(layer: lite0.Convolution) -> tuple[np.ndarray, np.ndarray]:
         trained = body.convolution(layer)
         return to_array(trained.weight) * to_array(trained.gain)[:, None, None, None], to_array(trained.shift)
@@ -266,11 +257,11 @@ def _lite0_levels(graph: OnnxGraph, body: Lite0Body, x: str) -> list[str]:
     return add_levels(graph, x, len(body.widths), weights)
 
 
-def _convolution_norm(graph: OnnxGraph, layer: ConvolutionNorm, x: str) -> str:
+def _convolution_norm(graph: OnnxGraph, layer: encoders.ConvolutionNorm, x: str) -> str:
     return graph.convolve(x, layer.convolve, layer.norm)
 
 
-def _block(graph: OnnxGraph, block: Block, x: str) -> str:
+def _block(graph: OnnxGraph, block: encoders.Block, x: str) -> str:
     y = x
     for index, part in enumerate(block.body):
         y = _convolution_norm(graph, part, graph.relu(y) if index else y)
@@ -278,7 +269,7 @@ def _block(graph: OnnxGraph, block: Block, x: str) -> str:
     return graph.relu(graph.add("Add", [y, shortcut]))
 
 
-def _standardized(graph: OnnxGraph, layer: Standardized, x: str) -> str:
+def _standardized(graph: OnnxGraph, layer: encoders.Standardized, x: str) -> str:
     centered = graph.add("Sub", [x, graph.add("ReduceMean", [x], axes=[1, 2, 3], keepdims=1)])
     square = graph.add("ReduceMean", [graph.add("Mul", [centered, centered])], axes=[1, 2, 3], keepdims=1)
     root = graph.add("Sqrt", [graph.add("Add", [square, graph.number(layer.epsilon)])])
@@ -286,7 +277,7 @@ def _standardized(graph: OnnxGraph, layer: Standardized, x: str) -> str:
     return graph.join(x, values) if layer.append else values
 
 
-def _image_output(graph: OnnxGraph, net: ResNet, features: str, maps: bool) -> None:
+def _image_output(graph: OnnxGraph, net: encoders.ResNet, features: str, maps: bool) -> None:
     weight, bias = to_array(net.head.weight), graph.constant(to_array(net.head.bias))
     if maps:
         kernel = graph.constant(weight.T[:, :, None, None])
@@ -300,7 +291,7 @@ def _image_output(graph: OnnxGraph, net: ResNet, features: str, maps: bool) -> N
 _MAPS_STRIDE = 16  # pixels between the positions of the maps
 
 
-def _moments(graph: OnnxGraph, net: Lite0Classifier) -> list[tuple[list[str], list[str]]]:
+def _moments(graph: OnnxGraph, net: encoders.Lite0Classifier) -> list[tuple[list[str], list[str]]]:
     """Return for the image and each level the values of whose means the statistics are made, and the statistics.
 
     Values: (N, channels, h, w), statistics: (N, channels, 1, 1), as in `Lite0Classifier.statistics`.
@@ -325,7 +316,7 @@ def _moments(graph: OnnxGraph, net: Lite0Classifier) -> list[tuple[list[str], li
     return result
 
 
-def _pooled_output(graph: OnnxGraph, net: Lite0Classifier, maps: bool) -> list[str]:
+def _pooled_output(graph: OnnxGraph, net: encoders.Lite0Classifier, maps: bool) -> list[str]:
     """Add the outputs and return the levels of the encoder."""
     center, scale, weight, bias = (
         to_array(tensor).astype(np.float64) for tensor in (net.center, net.scale, net.head.weight, net.head.bias)
@@ -352,7 +343,7 @@ def _pooled_maps(
     for number, (values, (_, root, fourth_root)) in enumerate(moments):  # of the image, then of level `number`
         cube = graph.add("Mul", [graph.add("Mul", [fourth_root, fourth_root]), fourth_root])
         shares = [values[0], graph.add("Div", [values[1], root]), graph.add("Div", [values[2], cube])]
-        count = len(weight) - STATISTICS * sum(lite0.WIDTHS[number:])
+        count = len(weight) - encoders.STATISTICS * sum(lite0.WIDTHS[number:])
         kernel = weight[first:count].T[:, :, None, None].astype(np.float32)
         first = count
         level = graph.add("Conv", [graph.join(*shares), graph.constant(kernel)], kernel_shape=[1, 1])

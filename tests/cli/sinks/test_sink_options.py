@@ -19,8 +19,13 @@ from workbench.inference.model_settings import ModelSettings
 from workbench.inference.verdict_rule import VerdictRule
 
 
+class Parser(argparse.ArgumentParser):
+    def error(self, message):
+        raise WrongUse(message)
+
+
 def plan(tmp_path, *arguments):
-    parser = argparse.ArgumentParser()
+    parser = Parser()
     result_outputs.add_arguments(parser, spool="spool")
     return result_outputs.plan_sinks(parser.parse_args([*map(str, arguments)]), spool=tmp_path / "spool")
 
@@ -73,8 +78,8 @@ def test_every_output_of_the_table_can_be_requested_and_sent_to_another_process(
         (["--mqtt", "mqtts://broker/line", "--mqtt-ca", "missing.pem"], "missing.pem cannot be read"),
         (["--mqtt-user", "me"], "need --mqtt"),
         (["--modbus", "plc:0"], "HOST:PORT"),
-        (["--modbus", "plc", "--modbus-address", "65530"], "from 0 to 65515"),
-        (["--modbus", "plc", "--modbus-unit", "256"], "from 0 to 255"),
+        (["--modbus", "plc", "--modbus-address", "65530"], "at most 65515"),
+        (["--modbus", "plc", "--modbus-unit", "256"], "at most 255"),
         (["--modbus-unit", "1"], "need --modbus"),
         (["--spool", "x"], "need a result output"),
         (["--marker", "x", "--sink-queue", "0"], "at least 1"),

@@ -22,4 +22,4 @@ def make_other(run: Run, **settings) -> Run:
 
 @pytest.fixture
 def run(tmp_path) -> Run:
-    return make_mask_project(tmp_path / "项目 <b> [r]")
+    return make_mask_project(tmp_path / "项目 & [r]")

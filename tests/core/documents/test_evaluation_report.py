@@ -83,7 +83,7 @@ def test_report_of_masks_holds_metrics_errors_and_caveats(run):
     text = re.sub(r"<[^>]*>", "", html)
     for words in (
         run.name,
-        "项目 &lt;b&gt; [r], 2026-11-23 09:30",
+        "项目 &amp; [r], 2026-11-23 09:30",
         "Measured on 8 test images of 4 parts",
         "set apart before the training",
         "Recall, any defect6 of 7",

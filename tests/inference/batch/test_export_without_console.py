@@ -48,7 +48,7 @@ def image(tmp_path):
     return tmp_path / "in" / "a.png"
 
 
-@pytest.mark.parametrize("closed", [(2,), (1,), (1, 2), (0, 1, 2)])
+@pytest.mark.parametrize("closed", [(2,), (1,), (0, 1, 2)])
 def test_missing_streams(gray_export, image, tmp_path, closed):
     out = tmp_path / "out"
     command = [sys.executable, gray_export / "predict.py", image, "--out", out, "--json"]
@@ -71,10 +71,11 @@ def test_missing_streams(gray_export, image, tmp_path, closed):
 )
 def test_reason_is_in_the_log(gray_export, tmp_path, arguments, status, words):
     command = [sys.executable, gray_export / "predict.py", *arguments, "--out", tmp_path / "out"]
-    for _ in range(2):
+    starts = 2 if status == 1 else 1
+    for _ in range(starts):
         assert run(command, (1, 2)) == status
     log = (tmp_path / "out" / "predict.log").read_text("utf-8")
-    assert log.count(words) >= 2 and "Traceback" not in log
+    assert log.count(words) >= starts and "Traceback" not in log
 
 
 def test_refusal_of_a_damaged_export_is_in_the_log(gray_export, tmp_path):

@@ -144,6 +144,7 @@ def test_line_model_gives_the_unlike_score_of_the_predictor(name):
     )
     found = compare(settings, function, {"same": function, "twice": twice}, images)
     assert found["same"].passed and found["same"].unlike == 0 and "unlike score" in found["twice"].why
+    assert "unlike score" in compare(settings, function, {"int8": twice}, images)["int8"].why
 
 
 def test_line_model_gives_the_results_of_the_predictor(case):

@@ -13,7 +13,7 @@ from PySide6.QtCore import QPoint
 from tests.ui.canvas.canvas_images import RED, on_screen, textured
 from workbench.core.geometry.drawing import Paint, Rect, draw_segment
 from workbench.core.geometry.selection import Selection
-from workbench.core.images.display import Display, automatic
+from workbench.core.images.display import Display
 from workbench.inference.io.opencv import cv2
 from workbench.ui.canvas.layers.canvas_layers import PredictionLayer, PredictionStyle
 from workbench.ui.canvas.layers.image_pyramid import IDS, RANKS, MaskPyramid, halvings
@@ -162,15 +162,6 @@ def test_display_window_does_not_change_16_bit_values(view, qtbot):
     qtbot.wait(10)
     assert on_screen(view)[y + 30, x + 100, 0] > shown[y + 30, x + 100]
     assert np.array_equal(image, copy)
-
-
-def test_float_images_with_nan_are_shown(view):
-    image = np.random.default_rng(0).normal(0, 1e-3, (64, 64)).astype(np.float32)
-    image[3, 4], image[5, 6] = np.nan, np.inf
-    display = automatic(image)
-    assert -0.01 < display.low < display.high < 0.01
-    assert display.apply(image).dtype == np.uint8
-    assert automatic(np.full((4, 4), np.nan, np.float32)).high > automatic(np.full((4, 4), np.nan, np.float32)).low
 
 
 def test_color_images_keep_their_channels(view, qtbot):

@@ -28,6 +28,8 @@ from workbench.inference.io.opencv import cv2
 from workbench.inference.io.tiff_regions import TiffImage
 from workbench.ui.canvas.canvas_items import END, HEIGHT, bar_width, draw_bar
 
+pytestmark = pytest.mark.usefixtures("one_window")
+
 RIGHT, LEFT = Qt.MouseButton.RightButton, Qt.MouseButton.LeftButton
 NONE, SHIFT = Qt.KeyboardModifier.NoModifier, Qt.KeyboardModifier.ShiftModifier
 

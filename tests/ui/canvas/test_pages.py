@@ -11,6 +11,8 @@ from PySide6.QtTest import QTest
 from workbench.core.images import image_files
 from workbench.core.problems import ImageBroken
 
+pytestmark = pytest.mark.usefixtures("one_window")
+
 LEFT, ALT = Qt.MouseButton.LeftButton, Qt.KeyboardModifier.AltModifier
 
 

@@ -11,6 +11,8 @@ from PySide6.QtTest import QTest
 from tests.ui.conftest import LEFT
 from workbench.inference.io.opencv import cv2
 
+pytestmark = pytest.mark.usefixtures("one_window")
+
 CTRL, ALT, SHIFT = (
     Qt.KeyboardModifier.ControlModifier,
     Qt.KeyboardModifier.AltModifier,

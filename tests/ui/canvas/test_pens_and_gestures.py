@@ -19,6 +19,8 @@ from tests.ui.canvas.pointer_input import B, M, paints_without_a_button
 from workbench.session.spot_finder import SpotFinder
 from workbench.ui.canvas.context_menu import ContextMenu
 
+pytestmark = pytest.mark.usefixtures("one_window")
+
 LEFT, NONE = Qt.MouseButton.LeftButton, Qt.KeyboardModifier.NoModifier
 CTRL = Qt.KeyboardModifier.ControlModifier
 NEW = "lot1/new.png"

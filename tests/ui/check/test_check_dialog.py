@@ -18,6 +18,8 @@ from workbench.ui.check.statistics_dialog import StatisticsDialog
 from workbench.ui.project.source_commands import SourceCommands
 from workbench.ui.widgets.dialogs import Question
 
+pytestmark = pytest.mark.usefixtures("one_window")
+
 
 @pytest.fixture
 def root(tmp_path):

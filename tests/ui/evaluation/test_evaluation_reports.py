@@ -24,22 +24,21 @@ def choose(monkeypatch, path, kind: str) -> None:
     monkeypatch.setattr(QFileDialog, "getSaveFileName", lambda *_: (str(path), kind))
 
 
-@pytest.mark.parametrize(
-    "name, kind, start", [("r", "PDF document (*.pdf)", b"%PDF-"), ("r.html", "Web page (*.html)", b"<!doctype html>")]
-)
-def test_report_of_the_shown_evaluation_is_saved(application, tmp_path, qtbot, monkeypatch, name, kind, start):
+def test_report_of_the_shown_evaluation_is_saved(application, tmp_path, qtbot, monkeypatch):
     window = open_project(application, make_mask_project(tmp_path / "p"), qtbot)
     action, button = window.table["save_evaluation_report"], window.evaluation.save_report
     assert not window.evaluation.reports.can_save()
     window.table["evaluation"].trigger()
     qtbot.waitUntil(lambda: button.isEnabled(), timeout=20_000)
     qtbot.waitUntil(action.isEnabled, timeout=20_000)
-    path = tmp_path / (name if "." in name else f"{name}.pdf")
-    choose(monkeypatch, tmp_path / name, kind)
-    with qtbot.waitSignal(application.services.evaluation_report.saved, timeout=30_000):
-        QTest.mouseClick(button, Qt.MouseButton.LeftButton)
-    assert path.read_bytes().lstrip().startswith(start)
-    assert any(str(path) in text for text in window.messages.texts)
+    pdf = "r", "PDF document (*.pdf)", "r.pdf", b"%PDF-"
+    for name, kind, saved, start in (pdf, ("r.html", "Web page (*.html)", "r.html", b"<!doctype html>")):
+        qtbot.waitUntil(lambda: button.isEnabled(), timeout=20_000)
+        choose(monkeypatch, tmp_path / name, kind)
+        with qtbot.waitSignal(application.services.evaluation_report.saved, timeout=30_000):
+            QTest.mouseClick(button, Qt.MouseButton.LeftButton)
+        assert (tmp_path / saved).read_bytes().lstrip().startswith(start)
+        assert any(str(tmp_path / saved) in text for text in window.messages.texts)
 
 
 def test_report_of_verdicts_is_of_the_selected_split(application, tmp_path, qtbot, monkeypatch):

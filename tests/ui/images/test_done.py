@@ -9,6 +9,8 @@ from PySide6.QtWidgets import QPushButton
 
 from workbench.core.project import annotation
 
+pytestmark = pytest.mark.usefixtures("one_window")
+
 NEW, FIRST = "lot1/new.png", "lot0/p000.png"
 RETURN, CTRL = Qt.Key.Key_Return, Qt.KeyboardModifier.ControlModifier
 

@@ -14,6 +14,8 @@ from workbench.core.project.project import Project
 from workbench.ui.actions.menus import ImageContextMenu
 from workbench.ui.evaluation.evaluation_navigation import CentralStack
 
+pytestmark = pytest.mark.usefixtures("one_window")
+
 PLAIN, CTRL = Qt.KeyboardModifier.NoModifier, Qt.KeyboardModifier.ControlModifier
 LEFT, RIGHT = Qt.MouseButton.LeftButton, Qt.MouseButton.RightButton
 

@@ -24,6 +24,8 @@ from workbench.ui.shortcuts import key_text
 from workbench.ui.widgets.dialogs import Question
 from workbench.ui.widgets.keyboard import focus_chain
 
+pytestmark = pytest.mark.usefixtures("one_window")
+
 
 @pytest.fixture
 def panel(opened):

@@ -14,6 +14,8 @@ from workbench.core.project.project import Project
 from workbench.inference.io.image_io import write_png
 from workbench.ui.images.image_delegate import CELL
 
+pytestmark = pytest.mark.usefixtures("one_window")
+
 COUNT = 24
 G, B, SPACE, RETURN = Qt.Key.Key_G, Qt.Key.Key_B, Qt.Key.Key_Space, Qt.Key.Key_Return
 

@@ -16,6 +16,8 @@ from workbench.ui.images.image_filters import EXAMPLES
 from workbench.ui.images.image_model import EDGE, RowRole, ThumbnailProvider
 from workbench.ui.images.thumbnail_view import BulkActions, ThumbnailView
 
+pytestmark = pytest.mark.usefixtures("one_window")
+
 SHIFT = Qt.KeyboardModifier.ShiftModifier
 
 

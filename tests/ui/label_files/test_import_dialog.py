@@ -20,6 +20,8 @@ from workbench.ui.label_files import path_choices
 from workbench.ui.label_files.label_file_dialogs import ImportDialog
 from workbench.ui.project.new_project_dialog import NewProjectDialog, QuickProjectDialog
 
+pytestmark = pytest.mark.usefixtures("one_window")
+
 
 @pytest.fixture
 def folder(tmp_path) -> Path:

@@ -25,6 +25,8 @@ from workbench.session.label_queue import LabelIssueReview
 from workbench.ui.images.image_model import ReasonRole
 from workbench.ui.text import image_texts
 
+pytestmark = pytest.mark.usefixtures("one_window")
+
 CTRL, SHIFT = Qt.KeyboardModifier.ControlModifier, Qt.KeyboardModifier.ShiftModifier
 
 

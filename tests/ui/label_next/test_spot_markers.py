@@ -11,6 +11,8 @@ from tests.ui.conftest import LEFT, CanvasDriver
 from workbench.core.project.project import Project
 from workbench.inference.io.image_io import write_png
 
+pytestmark = pytest.mark.usefixtures("one_window")
+
 DEFECTS = (300, 80), (90, 200)  # (x, y), the stronger one first
 KEY = "lot1/a.png"
 

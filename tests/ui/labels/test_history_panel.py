@@ -17,6 +17,8 @@ from workbench.ui.labels.history_panel import HistoryPanel, StateRole, TimeRole,
 from workbench.ui.widgets.text_labels import CollapsibleSection
 from workbench.ui.widgets.theme import ThemeManager
 
+pytestmark = pytest.mark.usefixtures("one_window")
+
 
 @pytest.fixture
 def session(tmp_path, qtbot):

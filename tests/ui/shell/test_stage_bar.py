@@ -15,7 +15,7 @@ from workbench.core.project import annotation
 from workbench.core.project.project import Project
 from workbench.core.runs.run import Run
 from workbench.inference.io.image_io import write_png
-from workbench.session.next_step import NextStep, Remark, RunFacts, Workflow, WorkflowState, next_step, workflow
+from workbench.session.next_step import NextStep, Remark, RunFacts, Workflow, WorkflowState, next_step
 from workbench.ui.help.guide_window import GuideWindow
 from workbench.ui.project.new_project_dialog import NewProjectDialog, QuickProjectDialog
 from workbench.ui.shell.stage_bar import step_text
@@ -346,12 +346,6 @@ def test_more_options_of_a_folder(application, qtbot, folder):
     full.reject()
 
 
-def test_workflow_of_the_bar_equals_that_of_the_state(opened):
-    monitor = opened.services.workflow
-    monitor.update_now()
-    assert monitor.workflow == workflow(monitor.state())
-
-
 @pytest.fixture
 def banner(opened):
     """Return a function that returns the texts of the shown messages and their buttons by text."""
@@ -431,15 +425,6 @@ def test_lost_lock_is_shown_in_the_title(driver, root, banner, qtbot):
         text, buttons = banner()
         assert str(root) in text and "recovery journal" in text and not buttons
         assert "(read-only)" in driver.window.windowTitle()
-
-
-def test_classes_added_by_another_program_are_listed(driver, root):
-    content = (root / "project.json").read_text("utf-8")
-    other = '"classes": [ {"id": 9, "name": "by_editor", "color": "#112233"}, '
-    (root / "project.json").write_text(content.replace('"classes": [', other, 1), encoding="utf-8")
-    driver.session.classes.add("mine")
-    model = driver.window.classes.view.model()
-    assert "by_editor" in [model.index(row, 0).data() for row in range(model.rowCount())]
 
 
 def test_images_are_read_again_when_the_folder_is_back(driver, root, tmp_path, banner, qtbot):

@@ -180,26 +180,6 @@ def test_space_box_and_command_accept_suggestions(user):
     assert not user.saved().any()
 
 
-def test_delete_rejects_and_rejection_is_stored(user, application, qapp, qtbot, root):
-    user.over(12, 12)
-    user.key(Qt.Key.Key_Delete)
-    user.wait(4)
-    user.over(70, 12)
-    user.key(Qt.Key.Key_Space)
-    user.wait(3)
-    application.services.session.close_project()
-    with qtbot.waitSignal(application.services.session.current.opened, timeout=10_000):
-        application.services.session.open_project(root)
-    if user.session.key != KEY:
-        user.open(KEY)
-    user.wait(3)
-    assert np.array_equal(user.session.mask, user.expected((70, 12)))
-    user.window.table["restore_rejected"].trigger()
-    user.wait(4)
-    user.key(Qt.Key.Key_Z, CTRL)
-    user.wait(3)
-
-
 def test_class_and_shape_are_edited_before_acceptance(user):
     user.over(70, 70)
     user.key(Qt.Key.Key_1, CTRL)

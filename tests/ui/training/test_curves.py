@@ -329,36 +329,33 @@ def test_pause_and_resume(driver, qtbot):
     qtbot.waitUntil(lambda: not driver.window.table["pause"].isEnabled(), timeout=2000)
 
 
-@pytest.mark.parametrize(
-    ("count", "size", "columns"),
-    [(4, (740, 205), 2), (6, (740, 205), 3), (13, (2000, 900), 3), (1, (740, 205), 1), (3, (200, 900), 1)],
-)
-def test_columns_of_plots_fit_available_space(count, size, columns):
-    assert columns_for(count, *size) == columns
-    rows = -(-count // columns)
-    assert rows * MIN_HEIGHT <= size[1]
+def test_columns_of_plots_fit_available_space():
+    space, high, narrow = (740, 205), (2000, 900), (200, 900)
+    for count, size, columns in ((4, space, 2), (6, space, 3), (13, high, 3), (1, space, 1), (3, narrow, 1)):
+        assert columns_for(count, *size) == columns
+        assert -(-count // columns) * MIN_HEIGHT <= size[1]
 
 
-@pytest.mark.parametrize("height", [30, 45, 60, 120, 300])
-@pytest.mark.parametrize("low, high", [(0, 100), (0.1, 1.42), (0, 23.5), (1.40, 1.43)])
-def test_labels_of_the_value_axis_do_not_touch(qapp, height, low, high):
+def test_labels_of_the_value_axis_do_not_touch(qapp):
     axis = ValueAxis("left")
-    ((spacing, values),) = axis.tickValues(low, high, height)
-    assert spacing / (high - low) * height >= QFontMetrics(qapp.font()).height()
-    assert len(values) <= 6 and (height < 60 or values)
+    for low, high in ((0, 100), (0.1, 1.42), (0, 23.5), (1.40, 1.43)):
+        for height in (30, 45, 60, 120, 300):
+            ((spacing, values),) = axis.tickValues(low, high, height)
+            assert spacing / (high - low) * height >= QFontMetrics(qapp.font()).height(), (low, high, height)
+            assert len(values) <= 6 and (height < 60 or values), (low, high, height)
 
 
-@pytest.mark.parametrize("value", [1.65, 0.0, 97.5])
-def test_labels_of_the_value_axis_differ_for_a_single_value(opened, qtbot, value):
+def test_labels_of_the_value_axis_differ_for_a_single_value(opened, qtbot):
     (loss,) = [definition for definition in PLOTS if definition.id == "loss"]
     plot = CurvePlot(loss, opened.style.theme)
     qtbot.addWidget(plot)
-    plot._fit(value, value)
-    low, high = plot.item.viewRange()[1]
     axis = ValueAxis("left")
-    ((spacing, values),) = axis.tickValues(low, high, 120)
-    labels = axis.tickStrings(values, 1, spacing)
-    assert low <= value < high and len(labels) >= 2 and len(set(labels)) == len(labels)
+    for value in (1.65, 0.0, 97.5):
+        plot._fit(value, value)
+        low, high = plot.item.viewRange()[1]
+        ((spacing, values),) = axis.tickValues(low, high, 120)
+        labels = axis.tickStrings(values, 1, spacing)
+        assert low <= value < high and len(labels) >= 2 and len(set(labels)) == len(labels), value
 
 
 def test_result_is_left_out_where_not_even_its_shortest_text_fits(style_sheet, driver, qtbot):

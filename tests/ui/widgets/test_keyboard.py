@@ -208,55 +208,45 @@ def test_no_key_in_a_dialog_changes_the_label(labeled_project, qtbot):
         dialog.close()
 
 
-@pytest.mark.parametrize(
-    "command",
-    ["import_labels", "export_labels", "merge_project", "pack", "unpack", "statistics", "adopt_model"],
-)
-def test_no_key_in_the_dialog_of_a_command_changes_the_label(labeled_project, qtbot, command):
-    driver, keys, typed_into = labeled_project, pressed_keys(labeled_project.window), set()
-    driver.window.table[command].trigger()
-    (dialog,) = [dialog for dialog in driver.window.findChildren(QDialog) if dialog.isVisible()]
-    before = state(driver)
-    for widget in [w for w in editors(dialog) if w.isVisible() and w.isEnabled()]:
-        for key, modifiers in keys:
-            if modifiers or key in {K.Key_Escape, K.Key_Return, K.Key_Enter}:
-                continue
-            if QApplication.activeWindow() is not dialog:  # closing the list of a combo box may activate another
-                dialog.activateWindow()
-                qtbot.waitUntil(lambda: QApplication.activeWindow() is dialog)
-            widget.setFocus()
-            QTest.keyClick(widget, key, modifiers)
-            while (popup := QApplication.activePopupWidget()) is not None:
-                popup.close()
-            assert state(driver) == before, (widget, K(key), modifiers)
-        typed_into.add(widget)
-    assert typed_into and dialog.isVisible()
-    dialog.close()
+def test_no_key_in_the_dialog_of_a_command_changes_the_label(labeled_project, qtbot):
+    driver, keys = labeled_project, pressed_keys(labeled_project.window)
+    for command in ("import_labels", "export_labels", "merge_project", "pack", "unpack", "statistics", "adopt_model"):
+        driver.window.table[command].trigger()
+        (dialog,) = [dialog for dialog in driver.window.findChildren(QDialog) if dialog.isVisible()]
+        before, typed_into = state(driver), set()
+        for widget in [w for w in editors(dialog) if w.isVisible() and w.isEnabled()]:
+            for key, modifiers in keys:
+                if modifiers or key in {K.Key_Escape, K.Key_Return, K.Key_Enter}:
+                    continue
+                if QApplication.activeWindow() is not dialog:  # closing the list of a combo box may activate another
+                    dialog.activateWindow()
+                    qtbot.waitUntil(lambda dialog=dialog: QApplication.activeWindow() is dialog)
+                widget.setFocus()
+                QTest.keyClick(widget, key, modifiers)
+                while (popup := QApplication.activePopupWidget()) is not None:
+                    popup.close()
+                assert state(driver) == before, (command, widget, K(key), modifiers)
+            typed_into.add(widget)
+        assert typed_into and dialog.isVisible(), command
+        dialog.close()
 
 
-@pytest.mark.parametrize(
-    "tool, name, text, value",
-    [
-        ("brush", "size", "30", 30),
-        ("wand", "tolerance", "35", 35),
-        ("crack", "widest", "12", 12),
-    ],
-)
-def test_return_in_a_number_field_of_a_tool_commits(driver, tool, name, text, value):
+def test_return_in_a_number_field_of_a_tool_commits(driver):
     driver.open(NEW)
-    driver.canvas.choose_tool(tool)
-    spin = driver.window.options.spins[name]
-    QTest.mouseClick(spin.lineEdit(), Qt.MouseButton.LeftButton)
-    assert spin.hasFocus()
-    spin.selectAll()
-    QTest.keyClicks(spin, text)
-    QTest.keyClick(spin, K.Key_Return)
-    assert spin.value() == value
-    assert (driver.canvas.diameter if name == "size" else driver.canvas.options[name]) == value
-    assert driver.session.key == NEW and driver.session.note.status == "new"
-    assert driver.canvas.hasFocus()
-    QTest.keyClick(driver.canvas, K.Key_E)
-    assert driver.canvas.tool == "eraser"
+    for tool, name, value in (("brush", "size", 30), ("wand", "tolerance", 35), ("crack", "widest", 12)):
+        driver.canvas.choose_tool(tool)
+        spin = driver.window.options.spins[name]
+        QTest.mouseClick(spin.lineEdit(), Qt.MouseButton.LeftButton)
+        assert spin.hasFocus(), tool
+        spin.selectAll()
+        QTest.keyClicks(spin, str(value))
+        QTest.keyClick(spin, K.Key_Return)
+        assert spin.value() == value
+        assert (driver.canvas.diameter if name == "size" else driver.canvas.options[name]) == value, tool
+        assert driver.session.key == NEW and driver.session.note.status == "new", tool
+        assert driver.canvas.hasFocus(), tool
+        QTest.keyClick(driver.canvas, K.Key_E)
+        assert driver.canvas.tool == "eraser", tool
 
 
 def test_escape_in_a_field_restores_the_old_value(driver):

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from workbench.cli.sinks.sink_base import Record, Sink, json_line
-from workbench.cli.verb_runner import WrongUse
+from workbench.cli.verb_runner import WrongUse, number_in
 from workbench.inference.io.file_access import open_file, replace_path, sync
 from workbench.inference.text_safety import csv_rows
 from workbench.inference.verdict_rule import unlike_text
@@ -29,7 +29,7 @@ def add_arguments(group: Any) -> None:
     group.add_argument("--log-jsonl", type=Path, metavar="FILE", help="append one line of JSON per image to a file")
     group.add_argument(
         "--log-max-mb",
-        type=float,
+        type=number_in(0, kind=float, above=True),
         metavar="N",
         help="size in MB at which a log file is renamed and a new one begun (100); also done every day",
     )
@@ -38,8 +38,6 @@ def add_arguments(group: Any) -> None:
 def configure(options: argparse.Namespace) -> list[LogFile]:
     """Return the requested outputs. Raises WrongUse."""
     size = options.log_max_mb
-    if size is not None and not 0 < size < 1e6:
-        raise WrongUse("--log-max-mb must be above 0")
     limit = int((_DEFAULT_MB if size is None else size) * 2**20)
     sinks: list[LogFile] = []
     if options.log_csv is not None:

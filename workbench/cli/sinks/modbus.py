@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from workbench.cli.sinks.sink_base import NG, OK, DeliveryFailed, Record, Sink
 from workbench.cli.sinks.tcp_line import host_and_port
-from workbench.cli.verb_runner import WrongUse
+from workbench.cli.verb_runner import WrongUse, number_in
 from workbench.core.problems import Problem
 from workbench.core.runs.pip_commands import pip_command, requirement
 
@@ -34,8 +34,9 @@ def add_arguments(group: Any) -> None:
         f"of regions, anomaly score (2 registers, float, high word first), name ({_NAME_BYTES} bytes of UTF-8)"
     )
     group.add_argument("--modbus", metavar="HOST[:PORT]", help=layout)
-    group.add_argument("--modbus-address", type=int, metavar="N", help="address of the first register (0)")
-    group.add_argument("--modbus-unit", type=int, metavar="N", help="unit of the Modbus server (1)")
+    addresses, units = number_in(0, 2**16 - REGISTERS), number_in(0, 255)
+    group.add_argument("--modbus-address", type=addresses, metavar="N", help="address of the first register (0)")
+    group.add_argument("--modbus-unit", type=units, metavar="N", help="unit of the Modbus server (1)")
 
 
 def configure(options: argparse.Namespace) -> ModbusRegisters | None:
@@ -48,10 +49,6 @@ def configure(options: argparse.Namespace) -> ModbusRegisters | None:
     place = host_and_port(options.modbus, _PORT)
     if place is None:
         raise WrongUse("--modbus needs HOST or HOST:PORT, for example 192.168.0.10:502")
-    if address is not None and not 0 <= address <= 2**16 - REGISTERS:
-        raise WrongUse(f"--modbus-address must be from 0 to {2**16 - REGISTERS}")
-    if unit is not None and not 0 <= unit <= 255:
-        raise WrongUse("--modbus-unit must be from 0 to 255")
     if find_spec("pymodbus") is None:
         raise ModbusMissing(command=pip_command(requirement("pymodbus")))
     return ModbusRegisters(*place, address=address or 0, unit=1 if unit is None else unit)

@@ -9,18 +9,8 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from workbench.cli.sinks import log_files, marker_files, modbus, mqtt, opcua, tcp_line, webhook
-from workbench.cli.sinks.sink_base import (
-    Counts,
-    DeliveryQueue,
-    NoGoodVerdict,
-    Record,
-    RecordMaker,
-    Sink,
-    Spool,
-    image_key,
-)
-from workbench.cli.verb_runner import Console, WrongUse
+from workbench.cli.sinks import log_files, marker_files, modbus, mqtt, opcua, sink_base, tcp_line, webhook
+from workbench.cli.verb_runner import Console, WrongUse, number_in
 from workbench.core.plugins import plugins
 from workbench.core.text_patterns import counted
 from workbench.inference.batch.interrupts import GracefulInterrupt
@@ -56,14 +46,14 @@ def add_arguments(parser: argparse.ArgumentParser, *, spool: str) -> None:
         "--spool", type=Path, metavar="DIR", help=f"folder for results that are not delivered yet ({spool})"
     )
     waiting = f"largest number of results that wait for one output ({_CAPACITY})"
-    group.add_argument("--sink-queue", type=int, default=_CAPACITY, metavar="N", help=waiting)
+    group.add_argument("--sink-queue", type=number_in(1), default=_CAPACITY, metavar="N", help=waiting)
 
 
 @dataclass(frozen=True)
 class SinkPlan:
     """Requested outputs, which can be sent to another process. spool: folder. capacity: of each queue."""
 
-    sinks: tuple[Sink, ...]
+    sinks: tuple[sink_base.Sink, ...]
     spool: Path
     capacity: int
     ok_verdict: str | None = None
@@ -74,21 +64,23 @@ class SinkPlan:
         durable: bool,
         log: Callable[[str], None],
         row: int = 0,
-        on_change: Callable[[str, Counts], None] = lambda name, counts: None,
+        on_change: Callable[[str, sink_base.Counts], None] = lambda name, counts: None,
     ) -> SinkGroup:
         """Open the spool files and start the threads.
 
         durable: accepted records survive a power failure. row: number of the process that serves, from 0 on.
         Raises SpoolUnusable.
         """
-        queues: list[DeliveryQueue] = []
+        queues: list[sink_base.DeliveryQueue] = []
         try:
             for sink in self.sinks:
                 name = f"{sink.name}.spool" if row == 0 else f"{sink.name}-{row + 1}.spool"
                 own = sink.for_process(row)
-                spool = Spool(self.spool / name, durable=durable)
+                spool = sink_base.Spool(self.spool / name, durable=durable)
                 queues.append(
-                    DeliveryQueue(own, spool, capacity=self.capacity, durable=durable, log=log, on_change=on_change)
+                    sink_base.DeliveryQueue(
+                        own, spool, capacity=self.capacity, durable=durable, log=log, on_change=on_change
+                    )
                 )
         except BaseException:
             SinkGroup(queues).close(0)
@@ -98,12 +90,10 @@ class SinkPlan:
 
 def plan_sinks(options: argparse.Namespace, *, spool: Path) -> SinkPlan | None:
     """Return the requested outputs, None without any. spool: default folder. Raises WrongUse, Problem."""
-    sinks: list[Sink] = []
+    sinks: list[sink_base.Sink] = []
     for module in SINKS:
         made = module.configure(options)
         sinks += made if isinstance(made, list) else [made] if made is not None else []
-    if options.sink_queue < 1:
-        raise WrongUse("--sink-queue must be at least 1")
     if not sinks:
         if options.spool is not None or (options.ok_verdict is not None and options.inbox is None):
             raise WrongUse("--spool and --ok-verdict need a result output, such as --webhook")
@@ -114,16 +104,16 @@ def plan_sinks(options: argparse.Namespace, *, spool: Path) -> SinkPlan | None:
 class SinkGroup:
     """Running outputs of one process. A context manager that closes them."""
 
-    def __init__(self, queues: list[DeliveryQueue]) -> None:
+    def __init__(self, queues: list[sink_base.DeliveryQueue]) -> None:
         self._queues = queues
-        self.counts: dict[str, Counts] = {}
+        self.counts: dict[str, sink_base.Counts] = {}
 
-    def put(self, record: Record, cancelled: Callable[[], bool] = lambda: False) -> None:
+    def put(self, record: sink_base.Record, cancelled: Callable[[], bool] = lambda: False) -> None:
         """Store a record for every output, after waiting for full queues. Raises OSError if it cannot be stored."""
         for queue in self._queues:
             queue.put(record, cancelled)
 
-    def offer(self, record: Record) -> None:
+    def offer(self, record: sink_base.Record) -> None:
         """Store a record for every output whose queue is not full. Never waits."""
         for queue in self._queues:
             queue.offer(record)
@@ -161,7 +151,7 @@ class WatchOutputs:
         self._fingerprint = fingerprint
         self._stop = stop
         self._console = console
-        self._maker = RecordMaker(settings, plan.ok_verdict) if plan else None
+        self._maker = sink_base.RecordMaker(settings, plan.ok_verdict) if plan else None
         self._group = SinkGroup([])
 
     @property
@@ -186,7 +176,7 @@ class WatchOutputs:
 
     def _accept(self, path: str, state: tuple[int, int], name: str, entry: dict[str, Any]) -> None:
         assert self._maker is not None
-        record = self._maker.make(entry, key=image_key(self._fingerprint, path, state), name=name)
+        record = self._maker.make(entry, key=sink_base.image_key(self._fingerprint, path, state), name=name)
         self._group.put(record, self._stop.requested)
 
 
@@ -204,10 +194,10 @@ class ServeOutputs:
         *,
         row: int,
         log: Callable[[str], None],
-        on_change: Callable[[str, Counts], None],
+        on_change: Callable[[str, sink_base.Counts], None],
     ) -> None:
         self._log = log
-        self._maker = RecordMaker(settings, plan.ok_verdict)
+        self._maker = sink_base.RecordMaker(settings, plan.ok_verdict)
         self._group = plan.open(durable=False, row=row, log=log, on_change=on_change)
 
     def __enter__(self) -> ServeOutputs:
@@ -224,22 +214,22 @@ class ServeOutputs:
         self._group.offer(self._maker.make(_entry(result), key=key, name=name or key))
 
 
-def _entry(result: Prediction | str) -> Record:
+def _entry(result: Prediction | str) -> sink_base.Record:
     """Return a result, or the reason why there is none, as `RecordMaker.make` takes it."""
     return {"why": result} if isinstance(result, str) else result.to_json()
 
 
-def known_maker(settings: ModelSettings, good: str | None) -> RecordMaker | None:
+def known_maker(settings: ModelSettings, good: str | None) -> sink_base.RecordMaker | None:
     """Return the maker of records, None if no verdict is known to mean OK."""
     try:
-        return RecordMaker(settings, good)
-    except NoGoodVerdict:
+        return sink_base.RecordMaker(settings, good)
+    except sink_base.NoGoodVerdict:
         return None
 
 
 def pass_on(
-    maker: RecordMaker | None,
-    count: Callable[[Record], None],
+    maker: sink_base.RecordMaker | None,
+    count: Callable[[sink_base.Record], None],
     outputs: ServeOutputs | None,
     result: Prediction | str,
     name: str | None,
@@ -251,11 +241,11 @@ def pass_on(
         outputs.offer(result, name)
 
 
-def _counts_to_json(counts: dict[str, Counts]) -> dict[str, dict[str, int]]:
+def _counts_to_json(counts: dict[str, sink_base.Counts]) -> dict[str, dict[str, int]]:
     return {name: asdict(count) for name, count in counts.items()}
 
 
-def _counts_text(name: str, counts: Counts) -> str:
+def _counts_text(name: str, counts: sink_base.Counts) -> str:
     """Return the summary of one output for the end of a command."""
     parts = [f"{counted(counts.sent, 'result')} sent"]
     if counts.failures:

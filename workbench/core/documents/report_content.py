@@ -26,14 +26,6 @@ from workbench.core.documents.document import (
     Series,
     Table,
 )
-from workbench.core.documents.run_blocks import (
-    data_blocks,
-    expectation_sections,
-    known_limits,
-    operating_point_blocks,
-    point_origin_blocks,
-    settings_blocks,
-)
 from workbench.core.evaluation import figure_texts
 from workbench.core.evaluation.confidence import MIN_OBSERVATIONS
 from workbench.core.evaluation.defect_crops import CropFrame, Cropper
@@ -254,12 +246,12 @@ def evaluation_report(project: Project, evaluation: SplitEvaluation, images: Rep
     sections = [
         Section(Message("report.data"), list(_data(evaluation))),
         Section(Message("report.metrics"), run_blocks.tables(evaluation)),
-        *expectation_sections(evaluation.run),
+        *run_blocks.expectation_sections(evaluation.run),
         Section(Message("card.operating_point"), list(_operating_point(evaluation))),
         *_curves(evaluation),
         *_galleries(evaluation, images),
         *gauge_sections(evaluation.run, evaluation.settings),
-        Section(Message("card.training_settings"), settings_blocks(evaluation.run, only=_SETTINGS)),
+        Section(Message("card.training_settings"), run_blocks.settings_blocks(evaluation.run, only=_SETTINGS)),
         Section(Message("report.not_shown"), [Points(list(_caveats(evaluation)))]),
     ]
     return Document(
@@ -296,7 +288,7 @@ def _data(evaluation: SplitEvaluation) -> Iterator[Block]:
         yield Paragraph(Message("card.changed", n=evaluation.changed), warns=True)
     if evaluation.dataset.held_out_note:
         yield Paragraph(recognize(evaluation.dataset.held_out_note), warns=True)
-    yield from data_blocks(evaluation.dataset)
+    yield from run_blocks.data_blocks(evaluation.dataset)
 
 
 # --- operating point and curves -------------------------------------------------------------------
@@ -304,14 +296,14 @@ def _data(evaluation: SplitEvaluation) -> Iterator[Block]:
 
 def _operating_point(evaluation: SplitEvaluation) -> Iterator[Block]:
     if isinstance(evaluation, MaskEvaluation):
-        yield from operating_point_blocks(evaluation.evaluated_settings)
+        yield from run_blocks.operating_point_blocks(evaluation.evaluated_settings)
         if not evaluation.in_use:
             yield Paragraph(Message("report.point_not_stored"), warns=True)
             return
     else:
-        yield from operating_point_blocks(evaluation.settings)
+        yield from run_blocks.operating_point_blocks(evaluation.settings)
     if evaluation.stored.chosen_on:
-        yield from point_origin_blocks(OperatingPointOrigin("review", evaluation.stored.chosen_on))
+        yield from run_blocks.point_origin_blocks(OperatingPointOrigin("review", evaluation.stored.chosen_on))
 
 
 def _curves(evaluation: SplitEvaluation) -> list[Section]:
@@ -395,4 +387,4 @@ def _caveats(evaluation: SplitEvaluation) -> Iterator[str]:
     defects = int(evaluation.figures.get("recall").total) if isinstance(evaluation, MaskEvaluation) else 0
     if 0 < defects < MIN_OBSERVATIONS:
         yield Message("report.few_defects", n=defects)
-    yield from known_limits(evaluation.dataset, evaluation.settings, evaluation.split)
+    yield from run_blocks.known_limits(evaluation.dataset, evaluation.settings, evaluation.split)

@@ -6,49 +6,34 @@ from collections.abc import Sequence
 from itertools import chain
 
 from workbench import __version__
-from workbench.core.documents.document import (
-    Block,
-    Chart,
-    Document,
-    Headline,
-    Paragraph,
-    Points,
-    Section,
-    Series,
-    Table,
-)
+from workbench.core.documents import document
 from workbench.core.evaluation.confidence import MIN_OBSERVATIONS
-from workbench.core.evaluation.line_results import (
-    Change,
-    LineResults,
-    Period,
-    rate_name,
-    sentence,
-    time_text,
-)
+from workbench.core.evaluation.line_results import Change, LineResults, Period, rate_name, sentence, time_text
 from workbench.core.messages import Message
 
 MOST = 48  # listed hours
 _LINES = 4  # of the chart
 
 
-def shift_report(results: LineResults, reference: Sequence[Period], zone: str) -> Document:
+def shift_report(results: LineResults, reference: Sequence[Period], zone: str) -> document.Document:
     """Return the report. reference: hours. zone: name of the time zone."""
     hours, shifts = results.hours, results.shifts
     by_hour, by_shift = results.compare(hours, reference), results.compare(shifts, reference)
     total = results.total()
-    headlines = [Headline(Message("drift.images"), f"{results.images}")]
-    headlines += [Headline(rate_name(rate), f"{total.share(rate):.1%}") for rate in results.rates()[:3]]
+    headlines = [document.Headline(Message("drift.images"), f"{results.images}")]
+    headlines += [document.Headline(rate_name(rate), f"{total.share(rate):.1%}") for rate in results.rates()[:3]]
     sections = [
-        Section(Message("drift.shifts"), _period_blocks(results, shifts, by_shift, reference, "shift")),
-        Section(Message("drift.over_time"), [chart(results, hours)] if len(hours) > 1 else []),
-        Section(Message("drift.hours"), _period_blocks(results, hours, by_hour, reference, "hour")),
-        Section(Message("drift.classes"), [Table(*pareto(results))]),
-        Section(Message("drift.last"), [Table(*last_images(results))]),
-        Section(Message("drift.notes"), [Points([*results.notes(), Message("drift.method", n=MIN_OBSERVATIONS)])]),
+        document.Section(Message("drift.shifts"), _period_blocks(results, shifts, by_shift, reference, "shift")),
+        document.Section(Message("drift.over_time"), [chart(results, hours)] if len(hours) > 1 else []),
+        document.Section(Message("drift.hours"), _period_blocks(results, hours, by_hour, reference, "hour")),
+        document.Section(Message("drift.classes"), [document.Table(*pareto(results))]),
+        document.Section(Message("drift.last"), [document.Table(*last_images(results))]),
+        document.Section(
+            Message("drift.notes"), [document.Points([*results.notes(), Message("drift.method", n=MIN_OBSERVATIONS)])]
+        ),
     ]
     subtitle = Message("drift.lead", n=results.images, zone=zone, version=__version__)
-    return Document(Message("drift.title"), subtitle, headlines, [each for each in sections if each.blocks])
+    return document.Document(Message("drift.title"), subtitle, headlines, [each for each in sections if each.blocks])
 
 
 def _period_blocks(
@@ -57,12 +42,12 @@ def _period_blocks(
     changes: Sequence[Sequence[Change]],
     reference: Sequence[Period],
     unit: str,
-) -> list[Block]:
-    blocks: list[Block] = [Paragraph(sentence(periods, changes, reference, unit))]
+) -> list[document.Block]:
+    blocks: list[document.Block] = [document.Paragraph(sentence(periods, changes, reference, unit))]
     if len(periods) > MOST:
-        blocks.append(Paragraph(Message("drift.more_hours", n=MOST, m=len(periods))))
+        blocks.append(document.Paragraph(Message("drift.more_hours", n=MOST, m=len(periods))))
     head, rows = table(results, periods, changes)
-    return [*blocks, Table(head, rows[-MOST:])]
+    return [*blocks, document.Table(head, rows[-MOST:])]
 
 
 def table(
@@ -80,14 +65,14 @@ def table(
     return head, rows
 
 
-def chart(results: LineResults, hours: Sequence[Period]) -> Chart:
+def chart(results: LineResults, hours: Sequence[Period]) -> document.Chart:
     """Return the most frequent rates over time. hours: at least two."""
     rates, first, last = results.rates(), hours[0].start, hours[-1].start
     width = (last - first).total_seconds()
     lines = {rate: [period.share(rate) for period in hours] for rate in rates[:_LINES]}
     top = max((share for share in chain(*lines.values()) if share is not None), default=0.0) or 1.0
     series = [
-        Series(rate_name(rate), [
+        document.Series(rate_name(rate), [
             ((period.start - first).total_seconds() / width, share / top)
             for period, share in zip(hours, shares)
             if share is not None
@@ -97,7 +82,7 @@ def chart(results: LineResults, hours: Sequence[Period]) -> Chart:
     ends = [(0.0, f"{first:%m-%d %H:%M}"), (1.0, f"{last:%m-%d %H:%M}")]
     shares = [(place, f"{place * top:.1%}") for place in (0.0, 0.5, 1.0)]
     names = Message("drift.over_time"), Message("drift.axis_time"), Message("drift.axis_share")
-    return Chart(*names, series, x_ticks=ends, y_ticks=shares)
+    return document.Chart(*names, series, x_ticks=ends, y_ticks=shares)
 
 
 def pareto(results: LineResults) -> tuple[list[str], list[list[str]]]:

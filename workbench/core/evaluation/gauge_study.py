@@ -25,7 +25,6 @@ from workbench.core.evaluation.intervals import kappa, kappa_interval, share_int
 from workbench.core.images import image_files
 from workbench.core.json_files import load_versioned
 from workbench.core.messages import Message
-from workbench.core.problems import GaugeUnusable, InspectorsUnreadable, Problem, RunBroken
 from workbench.core.project.formats.base import is_good, reason
 from workbench.core.project.formats.text_files import decode_text
 from workbench.core.project.grouping import FileTable, content_digest, name_pattern
@@ -208,14 +207,14 @@ def read_inspectors(path: Path, parts: Mapping[str, str], names: _Names) -> list
         text = decode_text(read_file(path, limit=_LARGEST))
         separator = max(";\t,", key=text.partition("\n")[0].count)
         lines = [[cell.strip() for cell in row] for row in csv.reader(text.splitlines(), delimiter=separator)]
-    except (csv.Error, OSError, ValueError, Problem) as error:
-        raise InspectorsUnreadable(path=str(path), why=reason(error)) from None
+    except (csv.Error, OSError, ValueError, problems.Problem) as error:
+        raise problems.InspectorsUnreadable(path=str(path), why=reason(error)) from None
     head = lines[0] if lines else []
     raters = list(dict.fromkeys(filter(None, head[1:])))
     if not raters:
-        raise InspectorsUnreadable(path=str(path), why=Message("gauge.no_inspector"))
+        raise problems.InspectorsUnreadable(path=str(path), why=Message("gauge.no_inspector"))
     if len(raters) >= _MOST_RATERS:
-        raise InspectorsUnreadable(path=str(path), why=Message("gauge.many_inspectors", n=len(raters)))
+        raise problems.InspectorsUnreadable(path=str(path), why=Message("gauge.many_inspectors", n=len(raters)))
     places = _places(parts)
     ratings = []
     for number, cells in enumerate(lines[1:], 2):
@@ -224,7 +223,7 @@ def read_inspectors(path: Path, parts: Mapping[str, str], names: _Names) -> list
         place = places.get(cells[0].replace("\\", "/").strip("/").casefold())
         if place is None:
             why = Message("gauge.unknown_part", line=number, name=cells[0])
-            raise InspectorsUnreadable(path=str(path), why=why)
+            raise problems.InspectorsUnreadable(path=str(path), why=why)
         for rater, cell in zip(head[1:], cells[1:]):
             verdict = names.read(cell) if rater and cell else None
             if verdict is not None:
@@ -232,9 +231,9 @@ def read_inspectors(path: Path, parts: Mapping[str, str], names: _Names) -> list
             elif rater and cell:
                 known = ", ".join(names.verdicts)
                 why = Message("gauge.unknown_verdict", line=number, name=cell, known=known)
-                raise InspectorsUnreadable(path=str(path), why=why)
+                raise problems.InspectorsUnreadable(path=str(path), why=why)
     if not ratings:
-        raise InspectorsUnreadable(path=str(path), why=Message("gauge.no_verdicts"))
+        raise problems.InspectorsUnreadable(path=str(path), why=Message("gauge.no_verdicts"))
     return ratings
 
 
@@ -282,7 +281,7 @@ def run_study(
     if inspectors is None:
         studied = {part for part, count in Counter(parts.values()).items() if count > 1}
         if not studied:
-            raise GaugeUnusable(repeats=repeats)
+            raise problems.GaugeUnusable(repeats=repeats)
     paths = {image: path for image, path in paths.items() if parts[image] in studied}
     predictor, of_model = open_predictor(run.best), list[Rating]()
 
@@ -330,7 +329,7 @@ def store(run: Run, study: GaugeStudy) -> None:
 def load(run: Run) -> GaugeStudy | None:
     """Return the study of a run, None without one. Raises RunBroken."""
     try:
-        return load_versioned(run.root / FILE, GaugeStudy, FORMAT, RunBroken)
+        return load_versioned(run.root / FILE, GaugeStudy, FORMAT, problems.RunBroken)
     except FileNotFoundError:
         return None
 

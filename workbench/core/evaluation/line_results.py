@@ -21,7 +21,7 @@ from workbench.core.evaluation.confidence import MIN_OBSERVATIONS
 from workbench.core.evaluation.intervals import MIN_PARTS, Interval, expected_share
 from workbench.core.messages import Message
 from workbench.core.problems import NoLineResults
-from workbench.inference.io.json_io import JsonError, parse_json, read_lines
+from workbench.inference.io.json_io import parse_line, read_lines
 from workbench.inference.region_table import REWORK, UNSURE
 from workbench.inference.verdict_rule import good_verdict
 
@@ -173,7 +173,7 @@ class LineResults:
         head: dict[str, Any] = {}
         before: datetime | None = None
         for _, line in read_lines(path):
-            record = _object(line)
+            record = parse_line(line)
             if record is None or ("fingerprint" not in record and not _is_result(record)):
                 self.faults["drift.damaged"] += 1
             elif record.get("format", head.get("format")) != _FORMAT:
@@ -383,16 +383,6 @@ def _distance(change: Change) -> float:
     assert change.expected is not None and change.share is not None
     low, high = change.expected.low, change.expected.high
     return max(low - change.share, change.share - high) / (high - low)
-
-
-def _object(line: bytes) -> dict[str, Any] | None:
-    if not line.endswith(b"\n"):
-        return None
-    try:
-        content = parse_json(line, surrogates=True)
-    except JsonError:
-        return None
-    return content if isinstance(content, dict) else None
 
 
 def _is_result(record: Mapping[str, Any]) -> bool:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.metadata
 import platform
 import shutil
 from pathlib import Path
@@ -17,6 +16,7 @@ from workbench.core.project.packing import pack, unpack
 from workbench.core.project.project import Project
 from workbench.core.project.storage import write_json
 from workbench.core.runs.dataset import make_item
+from workbench.core.runs.pip_commands import installed_version
 from workbench.core.runs.release import image_sums
 from workbench.core.runs.run import Run, new_run_folder, write_settings
 from workbench.inference.batch.export_package import file_sum
@@ -74,10 +74,7 @@ def _version(name: str) -> str | None:
         return platform.platform() if name == "system" else None
     if name == "python":
         return platform.python_version()
-    try:
-        return importlib.metadata.version(name)
-    except importlib.metadata.PackageNotFoundError:
-        return "–"
+    return installed_version(name) or "–"
 
 
 def copy_for_training(project: Project, run: Run, folder: Path) -> tuple[Run, Run]:

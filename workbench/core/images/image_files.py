@@ -19,7 +19,6 @@ from workbench.core.problems import ImageBroken
 from workbench.inference.io import file_access, image_io
 from workbench.inference.io.file_access import open_file, replacing
 from workbench.inference.io.image_io import (
-    IMAGE_SUFFIXES,
     ReadError,
     decode_image,
     encode_png,
@@ -60,17 +59,6 @@ def unused_texts(counts: Counter[str]) -> list[str]:
         for suffix, count in counts.most_common()
     ]
 
-
-__all__ = [
-    "IMAGE_SUFFIXES",
-    "read_displayed",
-    "read_displayed_page",
-    "page_count",
-    "image_size",
-    "preview",
-    "read",
-    "thumbnail",
-]
 
 MIN_PREVIEW_PIXELS = 12_000_000  # a JPEG of at least this size is shown reduced first
 MIN_REGION_PIXELS = 150_000_000  # pixels from which on a TIFF is read by region

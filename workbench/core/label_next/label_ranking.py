@@ -18,16 +18,8 @@ from typing import Any
 
 import numpy as np
 
+from workbench.core.label_next import label_issues
 from workbench.core.label_next.image_features import saliency_match
-from workbench.core.label_next.label_issues import (
-    CERTAIN,
-    LabelIssue,
-    RegionCertainty,
-    certain_share,
-    image_uncertainty,
-    uncertain_regions,
-    worst_first,
-)
 from workbench.core.messages import Message
 
 SIMILAR = 0.90  # similarity above which an image represents another one
@@ -82,9 +74,9 @@ class Candidate:
     key: str
     feature: np.ndarray
     group: str = ""
-    regions: tuple[RegionCertainty, ...] | None = None
+    regions: tuple[label_issues.RegionCertainty, ...] | None = None
     probabilities: Mapping[str, float] | None = None
-    issues: tuple[LabelIssue, ...] = ()
+    issues: tuple[label_issues.LabelIssue, ...] = ()
     started: bool = False  # something is labeled, so an empty label means a good image
     salience: np.ndarray | None = None
     unlike: float = 0.0
@@ -197,7 +189,10 @@ def priority(candidate: Candidate, labeled: LabeledImage, match: float | None = 
     regions = candidate.regions or ()
     if regions:
         strongest = max(regions, key=lambda region: region.strength)
-        class_scarcity, detection = _scarcity(strongest.class_id, labeled), strongest.strength * certain_share(regions)
+        class_scarcity, detection = (
+            _scarcity(strongest.class_id, labeled),
+            strongest.strength * label_issues.certain_share(regions),
+        )
     else:
         class_scarcity, detection = _scarcity_of_count(len(labeled.defective)), 0.0
     if match is not None:
@@ -205,7 +200,7 @@ def priority(candidate: Candidate, labeled: LabeledImage, match: float | None = 
     return (
         contradiction
         + _DETECTION_WEIGHT * class_scarcity**2 * detection
-        + (1 - class_scarcity) ** 2 * image_uncertainty(regions)
+        + (1 - class_scarcity) ** 2 * label_issues.image_uncertainty(regions)
     )
 
 
@@ -250,7 +245,7 @@ def _reasons(
 
     salient: a spot stands out. varied: it was chosen for its appearance rather than for the output of the model.
     """
-    reasons = [_contradiction(issue, candidate, labeled) for issue in worst_first(candidate.issues)[:1]]
+    reasons = [_contradiction(issue, candidate, labeled) for issue in label_issues.worst_first(candidate.issues)[:1]]
     if candidate.unlike > 1:
         reasons.append(RankReason("unlike_training", {"n": f"{candidate.unlike:.2g}"}))
     appearance = [RankReason("spot")] if salient else []
@@ -266,11 +261,11 @@ def _reasons(
     return tuple(reasons)
 
 
-def _contradiction(issue: LabelIssue, candidate: Candidate, labeled: LabeledImage) -> RankReason:
+def _contradiction(issue: label_issues.LabelIssue, candidate: Candidate, labeled: LabeledImage) -> RankReason:
     return issue_reason(issue, labeled.names, good=candidate.started and issue.kind == "missing")
 
 
-def issue_reason(issue: LabelIssue, names: Mapping[int, str], *, good: bool = False) -> RankReason:
+def issue_reason(issue: label_issues.LabelIssue, names: Mapping[int, str], *, good: bool = False) -> RankReason:
     """Return a label issue as a reason. good: nothing at all is labeled on the image."""
     if issue.kind == "verdict":
         return RankReason("verdict", {"said": issue.predicted_verdict, "labelled": issue.verdict})
@@ -288,7 +283,7 @@ def _model_reasons(candidate: Candidate, labeled: LabeledImage) -> list[RankReas
             return [RankReason("between", {"said": order[0], "other": order[1]})]
         return [RankReason("found", {"name": order[0]})]
     reasons, regions = [], candidate.regions or ()
-    uncertain = uncertain_regions(regions)
+    uncertain = label_issues.uncertain_regions(regions)
     ambiguous = next((region for region in uncertain if region.rival and len(uncertain) == 1), None)
     if ambiguous is not None:
         names = [labeled.names.get(id, str(id)) for id in (ambiguous.class_id, ambiguous.rival)]
@@ -301,6 +296,6 @@ def _model_reasons(candidate: Candidate, labeled: LabeledImage) -> list[RankReas
         name, known = labeled.names.get(rarest.class_id, str(rarest.class_id)), labeled.counts.get(rarest.class_id, 0)
         if known <= _RARE_COUNT and len(labeled.names) > 1:
             reasons.append(RankReason("rare", {"name": name, "n": known}))
-        elif any(region.strength >= CERTAIN for region in clear):
+        elif any(region.strength >= label_issues.CERTAIN for region in clear):
             reasons.append(RankReason("found", {"name": name}))
     return reasons

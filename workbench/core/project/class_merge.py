@@ -6,7 +6,6 @@ The change keeps a copy of the original of each rewritten mask. An interrupted o
 from __future__ import annotations
 
 import contextlib
-import sqlite3
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Annotated
@@ -26,7 +25,7 @@ from workbench.core.project.file_transaction import (
     changes,
     new_name,
 )
-from workbench.core.project.image_row import ImageIndex, Numbers, walk_stamps
+from workbench.core.project.image_row import indexed_masks, masks_with_classes, walk_stamps
 from workbench.core.project.project import BACKGROUND, MAX_CLASS_ID, NOT_LABELED, ClassInfo, Project, ProjectFile
 from workbench.core.project.storage import check_links, copy_file, file_stamp, move_file
 from workbench.inference.io.file_access import remove_file
@@ -162,7 +161,7 @@ class ClassMerge(FileTransaction[ClassMergePlan, str]):
 
     def _unreplaced(self) -> Iterator[str]:
         keys = self.originals()
-        indexed = _indexed_masks(self.project) if keys else {}
+        indexed = indexed_masks(self.project) if keys else {}
         for key in keys:
             path = self.project.mask_path(key)
             if indexed.get(key, ("",))[0] == file_stamp(path):
@@ -204,38 +203,3 @@ def _background_id(project: Project, key: str) -> int:
     except NoteBroken:
         explicit = False
     return NOT_LABELED if explicit else BACKGROUND
-
-
-def masks_with_classes(project: Project, classes: set[int], stopped: Stopped = lambda: False) -> dict[str, set[int]]:
-    """Return the ids among `classes` of each mask that has one, also of missing images; from the index where it can.
-
-    Damaged masks are left out. Raises MaskHeld.
-    """
-    indexed = _indexed_masks(project)
-    found: dict[str, set[int]] = {}
-    for name, stamp in walk_stamps(project.root / "masks").items():
-        if stopped():
-            break
-        if not name.endswith(".png"):
-            continue
-        key = name.removesuffix(".png")
-        indexed_stamp, counts = indexed.get(key, ("", ()))
-        if indexed_stamp == stamp:
-            ids = {id for id, _ in counts}
-        else:
-            try:
-                ids = set(annotation.ids_in(annotation.read_mask(project.mask_path(key))))
-            except MaskHeld:
-                raise
-            except (MaskBroken, FileNotFoundError):
-                continue
-        if ids & classes:
-            found[key] = ids & classes
-    return found
-
-
-def _indexed_masks(project: Project) -> dict[str, tuple[str, Numbers]]:
-    """Return the indexed stamp and pixel counts of each mask; empty if the index cannot be read."""
-    with contextlib.suppress(sqlite3.Error, OSError), contextlib.closing(ImageIndex(project)) as index:
-        return index.mask_stamps()
-    return {}

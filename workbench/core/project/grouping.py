@@ -16,7 +16,6 @@ import numpy as np
 from workbench.core import problems
 from workbench.core.images.image_files import thumbnail
 from workbench.core.messages import Message
-from workbench.core.problems import BadGrouping
 from workbench.core.project import annotation
 from workbench.core.project.project import Grouping, Project
 from workbench.inference.io.file_access import read_regular
@@ -91,7 +90,7 @@ class NamePattern:
         try:
             self._compiled = regex.compile(pattern)
         except (regex.error, RecursionError, OverflowError, ValueError) as error:
-            raise BadGrouping(pattern=pattern, why=Message("grouping.invalid", error=error)) from None
+            raise problems.BadGrouping(pattern=pattern, why=Message("grouping.invalid", error=error)) from None
 
     def group(self, key: str) -> str | None:
         """Return the matches of the pattern's groups, joined by "|", or the whole match; None if there is no match.
@@ -99,7 +98,7 @@ class NamePattern:
         Raises BadGrouping if the search takes too long.
         """
         if self._refused:
-            raise BadGrouping(pattern=self.pattern, why=self._refused)
+            raise problems.BadGrouping(pattern=self.pattern, why=self._refused)
         start = time.perf_counter()
         try:
             match = self._compiled.search(key, timeout=_SEARCH_TIMEOUT)
@@ -117,7 +116,7 @@ class NamePattern:
 
     def _refuse(self, key: str) -> NoReturn:
         self._refused = Message("grouping.slow", key=key)
-        raise BadGrouping(pattern=self.pattern, why=self._refused) from None
+        raise problems.BadGrouping(pattern=self.pattern, why=self._refused) from None
 
 
 @functools.lru_cache(maxsize=16)

@@ -21,7 +21,7 @@ import numpy as np
 
 from workbench.core.images.image_files import image_size
 from workbench.core.messages import Message
-from workbench.core.problems import IndexRebuilt, Problem
+from workbench.core.problems import IndexRebuilt, MaskBroken, MaskHeld, Problem
 from workbench.core.project import annotation, label_transaction
 from workbench.core.project.project import Project
 from workbench.core.project.sources import walk
@@ -399,3 +399,40 @@ def _numbers(text: str) -> Numbers:
         return tuple((first, second) for first, second in json.loads(text)) if text else ()
     except (ValueError, TypeError, RecursionError):
         raise sqlite3.DatabaseError(Message("index.row")) from None
+
+
+def masks_with_classes(
+    project: Project, classes: set[int], stopped: Callable[[], bool] = lambda: False
+) -> dict[str, set[int]]:
+    """Return the ids among `classes` of each mask that has one, also of missing images; from the index where it can.
+
+    Damaged masks are left out. Raises MaskHeld.
+    """
+    indexed = indexed_masks(project)
+    found: dict[str, set[int]] = {}
+    for name, stamp in walk_stamps(project.root / "masks").items():
+        if stopped():
+            break
+        if not name.endswith(".png"):
+            continue
+        key = name.removesuffix(".png")
+        indexed_stamp, counts = indexed.get(key, ("", ()))
+        if indexed_stamp == stamp:
+            ids = {id for id, _ in counts}
+        else:
+            try:
+                ids = set(annotation.ids_in(annotation.read_mask(project.mask_path(key))))
+            except MaskHeld:
+                raise
+            except (MaskBroken, FileNotFoundError):
+                continue
+        if ids & classes:
+            found[key] = ids & classes
+    return found
+
+
+def indexed_masks(project: Project) -> dict[str, tuple[str, Numbers]]:
+    """Return the indexed stamp and pixel counts of each mask; empty if the index cannot be read."""
+    with contextlib.suppress(sqlite3.Error, OSError), contextlib.closing(ImageIndex(project)) as index:
+        return index.mask_stamps()
+    return {}

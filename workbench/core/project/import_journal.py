@@ -20,7 +20,6 @@ from workbench.core.messages import Message
 from workbench.core.problems import CannotWrite, MaskBroken, NoteBroken, Problem, ProjectBroken, unreadable
 from workbench.core.project import annotation
 from workbench.core.project.annotation import Split
-from workbench.core.project.class_merge import masks_with_classes
 from workbench.core.project.file_transaction import (
     FilePass,
     FileTransaction,
@@ -31,8 +30,9 @@ from workbench.core.project.file_transaction import (
     new_name,
     recover,
 )
+from workbench.core.project.image_row import masks_with_classes
 from workbench.core.project.project import DONT_CARE, NOT_LABELED, ClassInfo, Project, ProjectFile
-from workbench.core.project.sources import Source
+from workbench.core.project.sources import Source, ignore_images, list_images
 from workbench.core.project.storage import (
     check_links,
     copy_file,
@@ -174,9 +174,7 @@ class ImportJournal(FileTransaction[ImportRecord, ImportedImage]):
             project.add_verdict(verdict, save=False)
         if plan.source is not None and all(source.name != plan.source.name for source in file.sources):
             file.sources.append(plan.source.model_copy(deep=True))
-        for source in file.sources:
-            added = [pattern for pattern in plan.ignore.get(source.name, []) if pattern not in source.ignore]
-            source.ignore = [*source.ignore, *added]
+        ignore_images(file.sources, plan.ignore)
 
     def after_do(self, file: ProjectFile) -> None:
         self._kept = []
@@ -190,9 +188,7 @@ class ImportJournal(FileTransaction[ImportRecord, ImportedImage]):
         if plan.verdicts:
             unused = set(plan.verdicts) - _verdicts_in_use(project, plan.verdicts)
             file.verdicts = [verdict for verdict in file.verdicts if verdict not in unused]
-        for source in file.sources:
-            patterns = plan.ignore.get(source.name, [])
-            source.ignore = [pattern for pattern in source.ignore if pattern not in patterns]
+        list_images(file.sources, plan.ignore)
         if plan.source is not None and not _has_labels(project, plan.source):
             file.sources = [source for source in file.sources if source.name != plan.source.name]
 

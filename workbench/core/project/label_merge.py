@@ -12,17 +12,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal
 
+from workbench.core import problems
 from workbench.core.messages import Message
-from workbench.core.problems import (
-    ImageBroken,
-    MaskBroken,
-    MaskUnknownClass,
-    MaskWrongSize,
-    NameTooLong,
-    NoteBroken,
-    NoteTooNew,
-    Problem,
-)
 from workbench.core.project import annotation
 from workbench.core.project.annotation import ProjectLabel, continues, labeled_keys, united_history
 from workbench.core.project.file_transaction import dropped_text, recover
@@ -59,7 +50,7 @@ class MergeReport:
     undoable: bool = field(default=False, compare=False)  # the merge is in the journal of imports
     dropped: str = ""  # message about older changes that can no longer be undone
 
-    def leave_out(self, found: Sequence[Problem]) -> None:
+    def leave_out(self, found: Sequence[problems.Problem]) -> None:
         """Take back labels whose files could not be written, because another program has one of them open."""
         self.skipped += [(problem.fields["path"], str(problem)) for problem in found]
         self.taken -= len(found)
@@ -136,10 +127,17 @@ class _Merge:
             taken = self.report.taken
             try:
                 self._merge_image(key, key in listed)
-            except NameTooLong as problem:
+            except problems.NameTooLong as problem:
                 self.report.taken = taken
                 self.report.skipped.append((key, Message.of(problem)))
-            except (ImageBroken, MaskBroken, MaskWrongSize, MaskUnknownClass, NoteBroken, NoteTooNew) as problem:
+            except (
+                problems.ImageBroken,
+                problems.MaskBroken,
+                problems.MaskWrongSize,
+                problems.MaskUnknownClass,
+                problems.NoteBroken,
+                problems.NoteTooNew,
+            ) as problem:
                 self.report.skipped.append((key, Message.of(problem)))
             progress(number, len(keys))
         report = self.report
@@ -204,7 +202,7 @@ class _Merge:
         try:
             same = self._files.equal(path)
         except OSError as error:
-            raise ImageBroken(path=str(path), why=Message.of(error)) from error
+            raise problems.ImageBroken(path=str(path), why=Message.of(error)) from error
         return next((name for name in (key, own) if name in same), same[0] if same else None)
 
     def _resolve(self, key: str, ours: ProjectLabel, theirs: ProjectLabel) -> None:

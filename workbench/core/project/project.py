@@ -16,10 +16,9 @@ from pathlib import Path, PurePosixPath
 
 from workbench.core import problems
 from workbench.core.messages import Message
-from workbench.core.problems import FolderMissing, NotInProject, SourceMismatch
 from workbench.core.project import label_transaction
 from workbench.core.project.project_folder import FolderKind, ProjectFolder, ProjectIdentity, ProjectLock
-from workbench.core.project.project_json import (
+from workbench.core.project.project_json import (  # noqa: F401 - other modules import them from here
     AREAS_RECORD,
     BACKGROUND,
     DONT_CARE,
@@ -54,21 +53,6 @@ from workbench.core.project.sources import (
 from workbench.core.project.storage import check_links, inside, leads_outside
 from workbench.inference.io import file_access
 from workbench.inference.io.file_access import check_path, keep_root, read_regular
-
-__all__ = [
-    "BACKGROUND",
-    "DONT_CARE",
-    "MAX_CLASS_ID",
-    "MAX_CLASS_NAME",
-    "NOT_LABELED",
-    "PALETTE",
-    "ClassInfo",
-    "Grouping",
-    "Project",
-    "ProjectFile",
-    "matching_class",
-    "read_project_file",
-]
 
 
 class Project:
@@ -403,7 +387,7 @@ def find_source(project: Project, name: str) -> Source:
     for source in project.file.sources:
         if source.name == name and name:
             return source
-    raise NotInProject(name=name)
+    raise problems.NotInProject(name=name)
 
 
 def forget_source(project: Project, name: str) -> None:
@@ -422,9 +406,9 @@ def locate_source(project: Project, name: str, folder: Path | str, *, check: boo
     project.refresh()
     source, path = find_source(project, name), Path(folder).resolve()
     if not path.is_dir():
-        raise FolderMissing(path=str(folder))
+        raise problems.FolderMissing(path=str(folder))
     if check and not holds_labeled_images(project, name, path):
-        raise SourceMismatch(name=name, path=str(path))
+        raise problems.SourceMismatch(name=name, path=str(path))
     source.path, source.relative = str(path), relative_path(path, project.root)
     project.save()
     return source

@@ -17,7 +17,6 @@ import json
 import os
 import secrets
 import socket
-import stat
 import threading
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -29,8 +28,8 @@ from workbench.core.messages import Message
 from workbench.core.problems import CannotWrite, CopyOrMoved, ProjectGone, ProjectLocked, ProjectTaken
 from workbench.core.project.project_json import ProjectJson
 from workbench.core.project.storage import FileLock, LockHeld, check_links, write_json
-from workbench.inference.io.file_access import keep_root, open_file, read_regular
-from workbench.inference.io.json_io import JsonError, read_json
+from workbench.inference.io.file_access import keep_root, read_regular
+from workbench.inference.io.json_io import read_object
 
 State = tuple[tuple[int, int], tuple[int, int, int]]
 
@@ -149,7 +148,7 @@ class ProjectLock:
 
     def is_held_at(self, root: Path) -> bool:
         """Return True if `root` leads to the folder that this lock protects, whatever its path or file identity."""
-        return _read_holder(root).get("token") == self._token
+        return read_object(root / HOLDER, limit=_MAX_BYTES).get("token") == self._token
 
     def _acquire(self) -> None:
         path, former = self._root / NAME, self._lock
@@ -177,26 +176,13 @@ def _identity(path: Path) -> tuple[int, int] | None:
 
 def _holder(root: Path) -> dict[str, str | int]:
     """Return the process and host in holder.json, "?" for missing or invalid values."""
-    holder = _read_holder(root)
+    holder = read_object(root / HOLDER, limit=_MAX_BYTES)
     pid, host = holder.get("pid"), holder.get("host")
     if not isinstance(pid, int) or isinstance(pid, bool) or not 0 < pid < 1 << 32:
         pid = "?"
     if not isinstance(host, str) or not 0 < len(host) <= 255 or not host.isprintable():
         host = "?"
     return {"pid": pid, "host": host}
-
-
-def _read_holder(root: Path) -> dict[str, Any]:
-    """Return the content of holder.json, {} if it is not a JSON object."""
-    path = root / HOLDER
-    try:
-        if not stat.S_ISREG(os.stat(path).st_mode):
-            raise ValueError("no file")
-        with open_file(path) as file:
-            content = json.loads(file.read(_MAX_BYTES))
-    except (OSError, ValueError, RecursionError):
-        return {}
-    return content if isinstance(content, dict) else {}
 
 
 # --- identity -------------------------------------------------------------------------------------
@@ -244,7 +230,7 @@ class ProjectIdentity:
     @property
     def earlier_folder(self) -> Path | None:
         """The other folder in which the project was open last; None if it is unknown or this one."""
-        path = _object(self._record).get("path")
+        path = read_object(self._record).get("path")
         return None if not isinstance(path, str) or self.is_at(path) else Path(path)
 
     @property
@@ -267,7 +253,7 @@ class ProjectIdentity:
 
     def remember(self) -> None:
         """Record the folder, as far as possible."""
-        if self.json.identified and _object(self._record).get("path") != str(self.root):
+        if self.json.identified and read_object(self._record).get("path") != str(self.root):
             with contextlib.suppress(CannotWrite, UnicodeEncodeError):
                 write_json(self._record, {"format": 1, "path": str(self.root)})
 
@@ -282,7 +268,7 @@ class ProjectIdentity:
         found = []
         with contextlib.suppress(OSError):
             for folder in sorted(rescue_folder().iterdir()):
-                fields = _object(folder / _ORIGIN)
+                fields = read_object(folder / _ORIGIN)
                 values = [fields.get(name) for name in ("id", "path", "content")]
                 if not all(isinstance(value, str) for value in values):
                     continue
@@ -308,11 +294,3 @@ class ProjectIdentity:
 
 def _data_folder() -> Path:
     return Path(user_data_dir("defect-workbench", appauthor=False))
-
-
-def _object(path: Path) -> dict[str, object]:
-    try:
-        content = read_json(path)
-    except (OSError, JsonError):
-        return {}
-    return content if isinstance(content, dict) else {}

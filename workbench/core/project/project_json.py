@@ -18,15 +18,6 @@ from pydantic import ConfigDict, Field, field_validator
 from workbench.core import problems
 from workbench.core.json_files import load_versioned
 from workbench.core.messages import Message
-from workbench.core.problems import (
-    CannotWrite,
-    NotAProject,
-    Problem,
-    ProjectBroken,
-    ProjectChangedElsewhere,
-    RemovedElsewhere,
-    RunBroken,
-)
 from workbench.core.project.label_transaction import FOLDER, SUFFIX
 from workbench.core.project.sources import Source, is_own
 from workbench.core.project.storage import backup_conflict, file_stamp, write_bytes, write_json
@@ -327,7 +318,7 @@ class ProjectJson:
 
     def __init__(self, root: Path, file: ProjectFile, content: bytes) -> None:
         self.content = content
-        self.notices: list[Problem] = []
+        self.notices: list[problems.Problem] = []
         self._on_merge: Callable[[], None] | None = None
         self._root, self._file = root, file
         self._base: Fields = file.model_dump(mode="json")
@@ -350,7 +341,7 @@ class ProjectJson:
         """Call `on_merge` after each merge from now on; None: nothing."""
         self._on_merge = on_merge
 
-    def take_notices(self) -> list[Problem]:
+    def take_notices(self) -> list[problems.Problem]:
         """Return and clear the problems reported by merges."""
         notices, self.notices = self.notices, []
         return notices
@@ -362,7 +353,7 @@ class ProjectJson:
         ours = self._file.model_dump(mode="json")
         try:
             write_json(self.path, {**fields, **ours})
-        except CannotWrite:
+        except problems.CannotWrite:
             self._base, self.content, self._stamp = previous
             raise
         self._base, self._stamp = ours, file_stamp(self.path)
@@ -389,19 +380,19 @@ class ProjectJson:
         try:
             theirs = read_project_file(self._root).model_dump(mode="json")
             fields = json.loads(content)
-        except (ProjectBroken, NotAProject, ValueError, RecursionError):
+        except (problems.ProjectBroken, problems.NotAProject, ValueError, RecursionError):
             backup = backup_conflict(self._root, "project", content, ".json")
-            self.notices.append(ProjectChangedElsewhere(fields="project.json", kept=str(backup)))
+            self.notices.append(problems.ProjectChangedElsewhere(fields="project.json", kept=str(backup)))
             self._notify_merged()
             return {}
         theirs["id"] = self._base["id"] = self._file.id
         merged = merge(self._base, self._file.model_dump(mode="json"), theirs)
         if merged.conflicts:
             backup = backup_conflict(self._root, "project", content, ".json")
-            self.notices.append(ProjectChangedElsewhere(fields=", ".join(merged.conflicts), kept=str(backup)))
+            self.notices.append(problems.ProjectChangedElsewhere(fields=", ".join(merged.conflicts), kept=str(backup)))
         if merged.removed:
             backup = backup_conflict(self._root, "project", self.content, ".json")
-            self.notices.append(RemovedElsewhere(names=", ".join(merged.removed), kept=str(backup)))
+            self.notices.append(problems.RemovedElsewhere(names=", ".join(merged.removed), kept=str(backup)))
         self._replace_fields(merged.fields, merged.new_ids)
         self._base, self.content, self._stamp = theirs, content, stamp
         self._notify_merged()
@@ -442,14 +433,14 @@ def follow_areas(root: Path, areas: Sequence[InspectionArea]) -> None:
             if settings.areas != tuple(areas):
                 save_settings(replace(settings, areas=tuple(areas)), path)
         except SettingsError as error:
-            raise RunBroken(path=str(path), why=str(error)) from error
+            raise problems.RunBroken(path=str(path), why=str(error)) from error
         except OSError as error:
-            raise CannotWrite.of(path, error) from error
+            raise problems.CannotWrite.of(path, error) from error
     with contextlib.suppress(OSError):  # it has no effect any more
         remove_file(root / AREAS_RECORD, missing_ok=True)
 
 
 def recover_areas(root: Path, areas: Sequence[InspectionArea]) -> None:
     """Finish an interrupted change; models that cannot be written are tried again at the next opening."""
-    with contextlib.suppress(Problem):
+    with contextlib.suppress(problems.Problem):
         follow_areas(root, areas)

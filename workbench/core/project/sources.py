@@ -224,6 +224,18 @@ def copy_image(path: Path, folder: Path, key: str) -> str:
 _SHOWN = 5  # images named in a message
 
 
+def ignore_images(sources: Sequence[Source], patterns: Mapping[str, Sequence[str]]) -> None:
+    """Add patterns, by the name of a source, to those of images that are not listed."""
+    for source in sources:
+        source.ignore = list(dict.fromkeys([*source.ignore, *patterns.get(source.name, ())]))
+
+
+def list_images(sources: Sequence[Source], patterns: Mapping[str, Sequence[str]]) -> None:
+    """Remove patterns that `ignore_images` has added."""
+    for source in sources:
+        source.ignore = [pattern for pattern in source.ignore if pattern not in patterns.get(source.name, ())]
+
+
 def source_prefixes(sources: Sequence[Source]) -> tuple[str, ...]:
     """Return what the keys of images of the external sources begin with."""
     return tuple(source.prefix for source in sources if source.name)

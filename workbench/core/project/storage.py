@@ -29,19 +29,6 @@ from workbench.core.messages import Message
 from workbench.core.problems import CannotWrite, LinkOutsideFolder, ProjectBroken
 from workbench.core.text_patterns import free_path, is_text
 from workbench.inference.io import file_access
-from workbench.inference.io.file_access import (
-    discard_temporary,
-    discard_tree,
-    make_folder,
-    open_file,
-    patiently,
-    read_regular,
-    remove_file,
-    replace_path,
-    replacing,
-    sweep,
-    write_atomic,
-)
 
 if TYPE_CHECKING:
     from filelock import BaseFileLock
@@ -81,7 +68,7 @@ class FileLock:
                 raise LockHeld(str(error)) from error
 
         try:
-            patiently(acquire)
+            file_access.patiently(acquire)
             self._lock = lock
         except OSError as error:
             if error.errno not in UNSUPPORTED:
@@ -147,7 +134,7 @@ def backup_conflict(root: Path, stem: str, data: bytes, suffix: str) -> Path:
     copies = _copies(root, stem, suffix)
     with contextlib.suppress(OSError):
         for copy, size in copies:
-            if size == len(data) and read_regular(copy) == data:
+            if size == len(data) and file_access.read_regular(copy) == data:
                 return copy
     path = unused_backup_path(root, stem, suffix)
     write_bytes(path, data, root=root)
@@ -156,7 +143,7 @@ def backup_conflict(root: Path, stem: str, data: bytes, suffix: str) -> Path:
         nbytes += size
         if number > KEPT_COPIES or nbytes > KEPT_BYTES:
             with contextlib.suppress(OSError):
-                remove_file(copy)
+                file_access.remove_file(copy)
     return path
 
 
@@ -187,7 +174,7 @@ def write_bytes(path: Path, data: bytes, *, root: Path | None = None) -> None:
     if root is not None:
         check_links(root, path)
     try:
-        write_atomic(path, data)
+        file_access.write_atomic(path, data)
     except OSError as error:
         raise CannotWrite.of(path, error) from error
 
@@ -250,7 +237,8 @@ def same_content(path: Path, other: Path) -> bool:
     """Return True if two files have the same bytes. Raises OSError."""
     if os.path.samefile(path, other):
         return True
-    return path.stat().st_size == other.stat().st_size and read_regular(path) == read_regular(other)
+    read = file_access.read_regular
+    return path.stat().st_size == other.stat().st_size and read(path) == read(other)
 
 
 def copy_file(path: Path, copy: Path, *, root: Path | None = None) -> None:
@@ -262,7 +250,7 @@ def copy_file(path: Path, copy: Path, *, root: Path | None = None) -> None:
     if root is not None:
         check_links(root, copy)
     try:
-        with open_file(path) as source, replacing(copy) as file:
+        with file_access.open_file(path) as source, file_access.replacing(copy) as file:
             shutil.copyfileobj(source, file)
     except FileNotFoundError:
         raise
@@ -275,9 +263,9 @@ def move_file(path: Path, target: Path, *, root: Path) -> None:
     for each in (path, target):
         check_links(root, each)
     try:
-        make_folder(target.parent)
+        file_access.make_folder(target.parent)
         try:
-            replace_path(path, target)
+            file_access.replace_path(path, target)
         except OSError as error:
             if error.errno != errno.EXDEV:
                 raise
@@ -292,10 +280,10 @@ def remove_leftovers(root: Path, stopped: Callable[[], bool] = lambda: False) ->
     root: folder of the project. Only the workbench's own names of temporary files are affected, and no file that is
     being written.
     """
-    sweep(root)
+    file_access.sweep(root)
     for name in _FOLDERS:
         if not leads_outside(root, root / name):
-            sweep(root / name, below=True, stopped=stopped)
+            file_access.sweep(root / name, below=True, stopped=stopped)
     for name, pattern in (("exports", _UNFINISHED), (".cache", _UNPACKED)):
         if leads_outside(root, root / name):
             continue
@@ -312,25 +300,25 @@ def holding_part(folder: Path) -> Iterator[None]:
 
     The mark is a lock on a file beside the folder, which ends with the process.
     """
-    make_folder(folder.parent)
+    file_access.make_folder(folder.parent)
     lock = FileLock(_lock_of(folder))
     with contextlib.suppress(OSError, LockHeld):
         lock.acquire()
     try:
         yield
     finally:
-        discard_temporary(folder)
+        file_access.discard_temporary(folder)
         lock.release()
-        discard_temporary(_lock_of(folder))
+        file_access.discard_temporary(_lock_of(folder))
 
 
 def _remove_unfinished(folder: Path) -> None:
     lock = FileLock(_lock_of(folder))
     with contextlib.suppress(OSError, LockHeld):
         lock.acquire()
-        discard_tree(folder)
+        file_access.discard_tree(folder)
         lock.release()
-        remove_file(_lock_of(folder), missing_ok=True)
+        file_access.remove_file(_lock_of(folder), missing_ok=True)
 
 
 def _lock_of(folder: Path) -> Path:

@@ -17,7 +17,7 @@ from workbench.core.messages import Message
 from workbench.core.problems import NotInProject, Problem, ProjectBroken
 from workbench.core.project.file_transaction import FORMAT, FileTransaction, Progress, Stopped, TransactionPlan
 from workbench.core.project.project import Project, ProjectFile
-from workbench.core.project.sources import Source, walk
+from workbench.core.project.sources import Source, ignore_images, list_images, walk
 from workbench.core.project.storage import LABEL_FILES, inside, move_file, unused_backup_path
 from workbench.core.text_patterns import free_path
 
@@ -75,16 +75,12 @@ class _Removing(FileTransaction[Removal, str]):
 
     def after_do(self, file: ProjectFile) -> None:
         self.plan.files = self._moved
-        for source in file.sources:
-            new = [pattern for pattern in self.plan.ignored.get(source.name, []) if pattern not in source.ignore]
-            source.ignore = [*source.ignore, *new]
+        ignore_images(file.sources, self.plan.ignored)
         if self.plan.source is not None:
             file.sources = [source for source in file.sources if source.name != self.plan.source.name]
 
     def after_undo(self, file: ProjectFile) -> None:
-        for source in file.sources:
-            patterns = set(self.plan.ignored.get(source.name, ()))
-            source.ignore = [pattern for pattern in source.ignore if pattern not in patterns]
+        list_images(file.sources, self.plan.ignored)
         if self.plan.source is not None and self.plan.source.name not in {source.name for source in file.sources}:
             file.sources.insert(self.plan.position, self.plan.source)
 

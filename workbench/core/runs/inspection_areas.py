@@ -8,19 +8,10 @@ from pathlib import Path
 
 import numpy as np
 
+from workbench.core import problems
 from workbench.core.images.image_files import read
 from workbench.core.json_files import load_object
 from workbench.core.messages import Message
-from workbench.core.problems import (
-    AreaLeavesDefects,
-    AreaUnusable,
-    PartNotFound,
-    PartsNotFound,
-    Problem,
-    RunBroken,
-    RunUnusable,
-    ZoneInUse,
-)
 from workbench.core.project import annotation, project_json
 from workbench.core.project.project import MAX_CLASS_ID, Project
 from workbench.core.runs.launch import is_training
@@ -42,40 +33,40 @@ class LeftOut:
     outside: int = 0
     cut: int = 0
     images: tuple[str, ...] = ()
-    not_found: tuple[PartNotFound, ...] = ()
+    not_found: tuple[problems.PartNotFound, ...] = ()
     labeled: int = 0
 
     @property
-    def problem(self) -> Problem | None:
+    def problem(self) -> problems.Problem | None:
         """Why the areas should not be used; None if nothing is left out."""
         if self.not_found:
-            return PartsNotFound(n=len(self.not_found), m=self.labeled, **self.not_found[0].fields)
+            return problems.PartsNotFound(n=len(self.not_found), m=self.labeled, **self.not_found[0].fields)
         counts = {"n": self.outside, "m": self.cut, "images": len(self.images)}
-        return AreaLeavesDefects(**counts) if self.images else None
+        return problems.AreaLeavesDefects(**counts) if self.images else None
 
 
 def left_out(
     project: Project, areas: Sequence[InspectionArea], cancelled: Callable[[], bool] = lambda: False
 ) -> LeftOut:
     """Return the labeled defects that the areas leave out, of the images whose label can be read."""
-    outside, cut, labeled_images, images, not_found = 0, 0, 0, list[str](), list[PartNotFound]()
+    outside, cut, labeled_images, images, not_found = 0, 0, 0, list[str](), list[problems.PartNotFound]()
     for key in project.images() if areas else ():
         area = area_of(areas, key)
         if area is None or cancelled():
             continue
         try:
             mask = annotation.load_mask(project, key)
-        except Problem:
+        except problems.Problem:
             continue
         if mask is None:
             continue
         labeled_images += 1
         try:
             area = annotation.placed_area(project, key, areas)
-        except PartNotFound as problem:
+        except problems.PartNotFound as problem:
             not_found.append(problem)
             continue
-        except Problem:
+        except problems.Problem:
             continue
         assert area is not None
         labeled = ((mask > 0) & (mask <= MAX_CLASS_ID)).astype(np.uint8)
@@ -98,7 +89,7 @@ def reference_of(path: Path, *, most_shift: float = 0.1, most_angle: float = 10.
     try:
         return PartReference.of(read(path), most_shift, most_angle)
     except ValueError as error:
-        raise AreaUnusable(path=str(path), why=str(error)) from error
+        raise problems.AreaUnusable(path=str(path), why=str(error)) from error
 
 
 def follow(area: InspectionArea, reference: PartReference | None, path: Path) -> InspectionArea:
@@ -109,7 +100,7 @@ def follow(area: InspectionArea, reference: PartReference | None, path: Path) ->
     moving = replace(area, reference=reference)
     placement = moving.find(read(path)) if reference is not None else None
     if placement is not None and placement.why:
-        raise AreaUnusable(path=str(path), why=placement.why)
+        raise problems.AreaUnusable(path=str(path), why=placement.why)
     return moving
 
 
@@ -120,7 +111,7 @@ def set_areas(project: Project, areas: Sequence[InspectionArea]) -> None:
     """
     for run in list_runs(project.root):
         if is_training(run.root):
-            raise RunUnusable(name=run.name, why=Message("text.still_training"))
+            raise problems.RunUnusable(name=run.name, why=Message("text.still_training"))
         if (run.best / MODEL_FILE).exists():
             _check_zones(run, areas)
     project.refresh()
@@ -136,11 +127,11 @@ def _check_zones(run: Run, areas: Sequence[InspectionArea]) -> None:
     try:
         settings = load_settings(path)
     except SettingsError as error:
-        raise RunBroken(path=str(path), why=str(error)) from error
+        raise problems.RunBroken(path=str(path), why=str(error)) from error
     try:
         replace(settings, areas=tuple(areas))
     except SettingsError as error:
-        raise ZoneInUse(run=run.name, why=str(error).rstrip(".")) from error
+        raise problems.ZoneInUse(run=run.name, why=str(error).rstrip(".")) from error
 
 
 def with_area(areas: Sequence[InspectionArea], area: InspectionArea | None, folder: str) -> tuple[InspectionArea, ...]:
@@ -151,8 +142,8 @@ def with_area(areas: Sequence[InspectionArea], area: InspectionArea | None, fold
 
 def read_area(path: Path, folder: str) -> InspectionArea:
     """Read the area of a folder from a JSON file, see `InspectionArea`. Raises AreaUnusable, FileNotFoundError."""
-    content = load_object(path, AreaUnusable)
+    content = load_object(path, problems.AreaUnusable)
     try:
         return InspectionArea.from_json({**content, "folder": folder})
     except (ValueError, TypeError) as error:
-        raise AreaUnusable(path=str(path), why=str(error)) from error
+        raise problems.AreaUnusable(path=str(path), why=str(error)) from error

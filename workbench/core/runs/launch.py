@@ -14,7 +14,6 @@ from __future__ import annotations
 
 import contextlib
 import importlib.util
-import json
 import os
 import platform
 import socket
@@ -22,13 +21,13 @@ import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 from workbench.core.messages import Message
 from workbench.core.problems import CannotWrite, DeviceMissing, RunInUse
 from workbench.core.project.storage import FileLock, LockHeld, write_json
 from workbench.core.runs.training_settings import TrainingSettings
 from workbench.inference.cpu_environment import cpu_environment
+from workbench.inference.io.json_io import read_object
 
 WAIT_SECONDS = 45.0  # default time to wait for a process that is still saving after its window was closed
 _POLL = 0.2  # seconds
@@ -57,7 +56,7 @@ class RunLock:
         while not self._try_acquire():
             waited = time.monotonic() - began
             if waited >= seconds or cancelled():
-                holder = _holder(self.root)
+                holder = read_object(self.root / ".holder.json")
                 raise RunInUse(name=self.root.name, pid=holder.get("pid", "?"), host=holder.get("host", "?"))
             if on_wait is not None:
                 on_wait(waited)
@@ -96,17 +95,9 @@ def training_process(root: Path) -> int | None:
     """Return the id of the process on this computer that holds the lock of the run folder `root`, or None."""
     if not is_training(root):
         return None
-    holder = _holder(root)
+    holder = read_object(root / ".holder.json")
     pid = holder.get("pid")
     return pid if isinstance(pid, int) and holder.get("host") == socket.gethostname() else None
-
-
-def _holder(root: Path) -> dict[str, Any]:
-    try:
-        holder = json.loads((root / ".holder.json").read_text("utf-8"))
-    except (OSError, ValueError, RecursionError):
-        return {}
-    return holder if isinstance(holder, dict) else {}
 
 
 # Verbs of the training program, see workbench/training/__main__.py.

@@ -15,7 +15,6 @@ from pydantic import ConfigDict, Field, ValidationError
 from workbench.core import problems
 from workbench.core.json_files import load_versioned
 from workbench.core.messages import Message, Text
-from workbench.core.problems import BadSettings, ProjectBroken
 from workbench.core.project.project import Project
 from workbench.core.project.storage import write_json
 from workbench.core.stored_model import StoredModel
@@ -225,17 +224,17 @@ def load_overrides(project: Project) -> SettingsOverrides:
     """Load training.json; return empty settings if the file does not exist. Raises ProjectBroken."""
     path = project.root / "training.json"
     try:
-        choices = load_versioned(path, SettingsOverrides, FORMAT, ProjectBroken)
+        choices = load_versioned(path, SettingsOverrides, FORMAT, problems.ProjectBroken)
         for model in MODELS:
             unknown = sorted(choices.of(model).keys() - set(adjustable_settings()))
             if unknown:
-                raise ProjectBroken(path=str(path), why=Message("settings.no_such", name=unknown[0]))
+                raise problems.ProjectBroken(path=str(path), why=Message("settings.no_such", name=unknown[0]))
             request(model, **choices.of(model))
         return choices
     except FileNotFoundError:
         return SettingsOverrides.of_defaults()
-    except BadSettings as error:
-        raise ProjectBroken(path=str(path), why=Message.of(error)) from error
+    except problems.BadSettings as error:
+        raise problems.ProjectBroken(path=str(path), why=Message.of(error)) from error
 
 
 def save_overrides(project: Project, choices: SettingsOverrides) -> None:

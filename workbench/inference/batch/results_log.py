@@ -18,7 +18,7 @@ from pathlib import Path, PurePosixPath
 from typing import Any
 
 from ..io.file_access import open_file, read_regular, sync
-from ..io.json_io import JsonError, parse_json, read_lines
+from ..io.json_io import parse_line, read_lines
 from ..model_settings import MODEL_FILE, ModelSettings, load_settings
 from .export_package import network_files
 
@@ -157,13 +157,13 @@ class ResultsLog:
     def _lines(self) -> Iterator[tuple[int, dict[str, Any]]]:
         """Yield (offset, content) of each line; incomplete and damaged lines are skipped."""
         for start, line in read_lines(self.path):
-            content = self._parse(line) if start else _object(line)
+            content = self._parse(line) if start else parse_line(line, finite=True)
             if content is not None:
                 yield start, content
 
     def _parse(self, line: bytes) -> dict[str, Any] | None:
         """Return the content of a line about an image, None if it is damaged."""
-        content = _object(line)
+        content = parse_line(line, finite=True)
         if content is None or not isinstance(content.get("at"), str) or not isinstance(content.get("path"), str):
             return None
         state, name = content.get("file"), content.get("name")
@@ -233,16 +233,6 @@ def _is_region(content: Any) -> bool:
         and isinstance(centroid, list)
         and [type(value) in (int, float) for value in centroid] == [True, True]
     )
-
-
-def _object(line: bytes) -> dict[str, Any] | None:
-    if not line.endswith(b"\n"):
-        return None
-    try:
-        content = parse_json(line, finite=True, surrogates=True)
-    except JsonError:
-        return None
-    return content if isinstance(content, dict) else None
 
 
 _LOCK_OFFSET = 1 << 40  # beyond the end of any log: Windows locks prevent reading of the locked bytes

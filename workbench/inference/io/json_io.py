@@ -37,6 +37,32 @@ def read_json(path: Path | str, *, limit: int = LIMIT, surrogates: bool = False)
     return parse_json(read_file(path, limit=limit), surrogates=surrogates)
 
 
+def read_object(path: Path | str, *, limit: int = LIMIT) -> dict[str, Any]:
+    """Return the content of a JSON file that holds an object, {} for any other file and without one."""
+    try:
+        content = read_json(path, limit=limit)
+    except (OSError, JsonError):
+        return {}
+    return content if isinstance(content, dict) else {}
+
+
+def parse_line(line: bytes, *, finite: bool = False) -> dict[str, Any] | None:
+    """Return the object in a complete line of a log, None for any other line. finite: see `parse_json`."""
+    if not line.endswith(b"\n"):
+        return None
+    try:
+        content = parse_json(line, finite=finite, surrogates=True)
+    except JsonError:
+        return None
+    return content if isinstance(content, dict) else None
+
+
+def require(condition: object, problem: str) -> None:
+    """Raise ValueError with a problem, a part of a sentence, unless the condition holds."""
+    if not condition:
+        raise ValueError(problem)
+
+
 def read_file(path: Path | str, *, limit: int = LIMIT) -> bytes:
     """Return the bytes of a regular file of at most `limit` bytes. Raises FileNotFoundError, JsonError."""
     try:

@@ -11,17 +11,10 @@ from typing import Any
 from PySide6.QtCore import QObject, Signal
 
 from workbench.core.problems import Problem, ProjectBroken
+from workbench.core.runs import training_settings
 from workbench.core.runs.dataset import Dataset
 from workbench.core.runs.events import BestKept, Event, LabelsAdded, Started
 from workbench.core.runs.run import Run, plan_run
-from workbench.core.runs.training_settings import (
-    Choices,
-    SettingsOverrides,
-    TrainingSettings,
-    load_overrides,
-    request,
-    save_overrides,
-)
 from workbench.session.session import Session
 from workbench.session.tasks import Task, TaskRunner
 from workbench.session.training.training_control import TrainingControl
@@ -97,7 +90,7 @@ class SavedOverrides(QObject):
     def __init__(self, session: Session) -> None:
         super().__init__()
         self._session = session
-        self._overrides = SettingsOverrides.of_defaults()
+        self._overrides = training_settings.SettingsOverrides.of_defaults()
         self._broken: Problem | None = None
         self._tasks = TaskRunner(1, self)
         # Of the last plan: model, initial run, and dataset.
@@ -106,17 +99,17 @@ class SavedOverrides(QObject):
         session.project_closed.connect(self._load)
         self._load()
 
-    def of(self, model: str) -> Choices:
+    def of(self, model: str) -> training_settings.Choices:
         """Return the training settings, as taken by `TrainingControl.start`."""
         return self._overrides.of(model)
 
-    def save(self, model: str, choices: Choices) -> None:
+    def save(self, model: str, choices: training_settings.Choices) -> None:
         """Set the training settings for every following run of this kind of model."""
         self._overrides = self._overrides.with_choices(model, choices)
         project = self._session.project
         if project is not None and project.writable and self._broken is None:
             try:
-                save_overrides(project, self._overrides)
+                training_settings.save_overrides(project, self._overrides)
             except Problem as problem:
                 self._session.problem_met.emit(problem)
         elif self._broken is not None:
@@ -133,12 +126,12 @@ class SavedOverrides(QObject):
             self._known = None
         start_from = choices.get("start_from")
 
-        def work(_: Task) -> tuple[Dataset, TrainingSettings]:
+        def work(_: Task) -> tuple[Dataset, training_settings.TrainingSettings]:
             known = self._known
             dataset = known[2] if known is not None and known[:2] == (model, start_from) else None
-            return plan_run(project, request(model, **choices), dataset)
+            return plan_run(project, training_settings.request(model, **choices), dataset)
 
-        def on_done(plan: tuple[Dataset, TrainingSettings]) -> None:
+        def on_done(plan: tuple[Dataset, training_settings.TrainingSettings]) -> None:
             dataset, settings = plan
             self._known = model, start_from, dataset
             self.planned.emit(settings)
@@ -150,11 +143,11 @@ class SavedOverrides(QObject):
 
     def _load(self) -> None:
         self._tasks.cancel()
-        self._overrides, self._broken, self._known = SettingsOverrides.of_defaults(), None, None
+        self._overrides, self._broken, self._known = training_settings.SettingsOverrides.of_defaults(), None, None
         project = self._session.project
         if project is not None:
             try:
-                self._overrides = load_overrides(project)
+                self._overrides = training_settings.load_overrides(project)
             except ProjectBroken as problem:
                 self._broken = problem
                 self._session.problem_met.emit(problem)

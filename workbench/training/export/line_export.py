@@ -26,18 +26,9 @@ from workbench.inference.io.file_access import make_folder, read_regular, write_
 from workbench.inference.io.opencv import cv2
 from workbench.inference.model_settings import EngineOptions, ModelSettings
 from workbench.inference.predictor import Engine
+from workbench.training.export import line_graph
 from workbench.training.export.export_metadata import line_metadata, set_metadata
 from workbench.training.export.latency import usual_size
-from workbench.training.export.line_graph import (
-    CLASS_AREAS,
-    CLASS_MAP,
-    IMAGE,
-    PROBABILITIES,
-    VERDICT,
-    LineModelRefused,
-    line_model,
-    pixel_type,
-)
 from workbench.training.export.parity import Parity, compare_line
 
 LINE_FOLDER, EXAMPLES_FOLDER = "line", "examples"
@@ -59,7 +50,7 @@ class LineModel:
 
     def __call__(self, image: np.ndarray) -> dict[str, np.ndarray]:
         batch = image[None, ..., None] if image.ndim == 2 else image[None]
-        values = self._session.run(None, {IMAGE: np.ascontiguousarray(batch)})
+        values = self._session.run(None, {line_graph.IMAGE: np.ascontiguousarray(batch)})
         return {name: np.asarray(value) for name, value in zip(self._names, values)}
 
 
@@ -85,8 +76,8 @@ def write_line_model(
     pixels. on_image(share): called after each comparison; may raise to stop. Raises OSError.
     """
     try:
-        model = line_model(settings, network, shape)
-    except LineModelRefused as refusal:
+        model = line_graph.line_model(settings, network, shape)
+    except line_graph.LineModelRefused as refusal:
         return Parity(why=refusal.args[0])
     values = line_metadata(settings, shape)
     set_metadata(model, values)
@@ -123,7 +114,7 @@ def fit_image(image: np.ndarray, settings: ModelSettings, shape: tuple[int, int]
     For verdicts it is resized. Otherwise it is cut, from its lower right corner if `last`, and mirrored beyond its
     border where it is smaller.
     """
-    image = _to_colors(_to_type(image, pixel_type(settings)), settings.channels)
+    image = _to_colors(_to_type(image, line_graph.pixel_type(settings)), settings.channels)
     if settings.task == "classification":
         return cv2.resize(image, shape[::-1], interpolation=cv2.INTER_AREA)
     top, left = (max(0, have - need) if last else 0 for have, need in zip(image.shape, shape))
@@ -161,11 +152,11 @@ def write_examples(folder: Path) -> None:
 def _write_reference(folder: Path, settings: ModelSettings, image: np.ndarray, outputs: dict[str, np.ndarray]) -> None:
     write_atomic(folder / ("reference.pgm" if image.ndim == 2 else "reference.ppm"), netpbm(image))
     if settings.task == "classification":
-        lines = [f"verdict {int(outputs[VERDICT][0])}"]
-        lines += [f"probability {n} {value:.6f}" for n, value in enumerate(outputs[PROBABILITIES][0])]
+        lines = [f"verdict {int(outputs[line_graph.VERDICT][0])}"]
+        lines += [f"probability {n} {value:.6f}" for n, value in enumerate(outputs[line_graph.PROBABILITIES][0])]
     else:
-        write_atomic(folder / "reference_map.pgm", netpbm(outputs[CLASS_MAP][0]))
-        lines = [f"area {entry.id} {area}" for entry, area in zip(settings.classes, outputs[CLASS_AREAS][0])]
+        write_atomic(folder / "reference_map.pgm", netpbm(outputs[line_graph.CLASS_MAP][0]))
+        lines = [f"area {entry.id} {area}" for entry, area in zip(settings.classes, outputs[line_graph.CLASS_AREAS][0])]
     write_atomic(folder / "reference.txt", ("\n".join(lines) + "\n").encode())
 
 

@@ -27,7 +27,7 @@ from workbench.training.export.line_graph import CLASS_AREAS, CLASS_MAP, PROBABI
 
 MOST_DIFFERENCE = 1e-4  # of a probability, in fp32
 LEAST_AGREEMENT = 0.9999  # share of the pixels of a mask
-REDUCED_AGREEMENT = 0.98  # for networks with fewer bits
+REDUCED_AGREEMENT, REDUCED_UNLIKE_DIFFERENCE = 0.98, 0.2  # for networks with fewer bits
 MOST_DICE_LOSS = 0.02  # maximum loss by fewer bits on validation/test images; for verdicts of the macro F1
 MOST_FOUND_LOSS = 0.02  # maximum share of the previously found defects that may be missed then
 MOST_UNLIKE_DIFFERENCE = 0.01  # of an unlike score, in fp32; of scores above 1 as a share
@@ -320,9 +320,13 @@ def _compare(parity: Parity) -> str:
         return Message("parity.probability", n=f"{parity.max_abs:.2g}", m=f"{MOST_DIFFERENCE:g}")
     if parity.mask_agreement < LEAST_AGREEMENT:
         return Message("parity.agreement", n=f"{parity.mask_agreement:.4%}", m=f"{LEAST_AGREEMENT:.2%}")
-    if parity.unlike is not None and not parity.unlike <= MOST_UNLIKE_DIFFERENCE:
-        return Message("parity.unlike", n=f"{parity.unlike:.2g}", m=f"{MOST_UNLIKE_DIFFERENCE:g}")
-    return "" if parity.same_regions else Message("parity.regions")
+    return _compare_unlike(parity, MOST_UNLIKE_DIFFERENCE) or ("" if parity.same_regions else Message("parity.regions"))
+
+
+def _compare_unlike(parity: Parity, most: float) -> str:
+    if parity.unlike is None or parity.unlike <= most:
+        return ""
+    return Message("parity.unlike", n=f"{parity.unlike:.2g}", m=f"{most:g}")
 
 
 def _compare_reduced(parity: Parity) -> str:
@@ -330,7 +334,7 @@ def _compare_reduced(parity: Parity) -> str:
         return Message("parity.not_finite")
     if parity.mask_agreement < REDUCED_AGREEMENT:
         return Message("parity.agreement", n=f"{parity.mask_agreement:.2%}", m=f"{REDUCED_AGREEMENT:.0%}")
-    return ""
+    return _compare_unlike(parity, REDUCED_UNLIKE_DIFFERENCE)
 
 
 def check_cost(parity: Parity, before: dict[str, Any], after: dict[str, Any] | None, note: str) -> None:

@@ -53,7 +53,7 @@ class ClassMergeDialog(QDialog):
         column.addSpacing(4)
         column.addLayout(row)
         session.project_closed.connect(self.reject)
-        self._extent = session.class_merge.extent({info.id})
+        self._extent = session.image_list.extent({info.id})
         self._update()
 
     def _update(self, _: int = 0) -> None:

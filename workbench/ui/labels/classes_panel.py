@@ -307,7 +307,7 @@ class ClassesPanel(QWidget):
         self._update_list()  # "Ignore" stays last
 
     def _extent_text(self, id: int) -> str:
-        extent = self._session.class_merge.extent({id})
+        extent = self._session.image_list.extent({id})
         return fill(
             self.tr(
                 "{images} {images:image|images} · {regions} {regions:region|regions} · {pixels} {pixels:pixel|pixels}"

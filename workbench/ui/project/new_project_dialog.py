@@ -25,9 +25,9 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from workbench.core.images.image_files import IMAGE_SUFFIXES
 from workbench.core.project.sources import walk
 from workbench.core.text_patterns import free_path
+from workbench.inference.io.image_io import IMAGE_SUFFIXES
 from workbench.session.tasks import Task, TaskRunner, ignore_failure
 from workbench.ui.label_files.label_files_controller import detect
 from workbench.ui.label_files.path_choices import choose_label_file

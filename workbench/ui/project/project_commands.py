@@ -13,11 +13,11 @@ from PySide6.QtCore import QObject, QTimer, QUrl, Signal
 from PySide6.QtGui import QAction, QDesktopServices
 from PySide6.QtWidgets import QFileDialog, QMenu, QWidget
 
-from workbench.core.images.image_files import IMAGE_SUFFIXES
 from workbench.core.problems import CopyOrMoved, Problem
 from workbench.core.project.project import read_project_file
 from workbench.core.project.sources import need_trust, project_places
 from workbench.core.text_patterns import fill, free_path
+from workbench.inference.io.image_io import IMAGE_SUFFIXES
 from workbench.session.preferences import Preferences
 from workbench.session.session import Session
 from workbench.session.tasks import Task, TaskRunner, ThinnedProgress

@@ -9,7 +9,7 @@ from typing import Any
 from PySide6.QtCore import QEvent, QMimeData, QObject, Qt, Signal
 from PySide6.QtWidgets import QLineEdit, QWidget
 
-from workbench.core.images.image_files import IMAGE_SUFFIXES
+from workbench.inference.io.image_io import IMAGE_SUFFIXES
 from workbench.session.image_list import left_out_reason
 
 _TEXT_SUFFIXES = (".json", ".xml", ".csv", ".tsv", ".yaml", ".yml")

@@ -26,6 +26,8 @@ from workbench.core.project.project import Project
 from workbench.inference.io.image_io import write_png
 from workbench.session.preferences import Preferences
 
+pytestmark = pytest.mark.usefixtures("one_window")
+
 K = Qt.Key
 CTRL = Qt.KeyboardModifier.ControlModifier
 PLAIN = Qt.KeyboardModifier.NoModifier

@@ -11,6 +11,8 @@ from PySide6.QtWidgets import QAbstractButton
 from tests.ui.canvas.tools.tool_input import choose, draw_area, stored_areas
 from workbench.ui.canvas.option_bar import OptionBar
 
+pytestmark = pytest.mark.usefixtures("one_window")
+
 K, CTRL = Qt.Key, Qt.KeyboardModifier.ControlModifier
 
 

@@ -15,6 +15,8 @@ from workbench.ui.canvas.tools.tool_registry import TOOLS
 from workbench.ui.shortcuts import key_sequences
 from workbench.ui.text.formatting import plain
 
+pytestmark = pytest.mark.usefixtures("one_window")
+
 K = Qt.Key
 CTRL, SHIFT = Qt.KeyboardModifier.ControlModifier, Qt.KeyboardModifier.ShiftModifier
 PLAIN = Qt.KeyboardModifier.NoModifier

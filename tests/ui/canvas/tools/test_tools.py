@@ -26,6 +26,8 @@ from workbench.inference.io.opencv import cv2
 from workbench.ui.canvas.tools.tool_registry import TOOLS
 from workbench.ui.shell.tool_strip import ToolGroupButton
 
+pytestmark = pytest.mark.usefixtures("one_window")
+
 CTRL, SHIFT = Qt.KeyboardModifier.ControlModifier, Qt.KeyboardModifier.ShiftModifier
 K = Qt.Key
 # The click segmentation needs networks of the user, see test_click_tool.py.

@@ -4,6 +4,8 @@ Images are (H, W) or (H, W, 3) RGB, uint8, uint16 or float32; points are image c
 covers [0, 1) x [0, 1). Computation time depends on the size of the selection, not of the image.
 """
 
+# ruff: noqa: F401 - the names of this package
+
 from workbench.core.geometry.selection.box_cut import box_cut
 from workbench.core.geometry.selection.crack_tracer import NO_CRACK, Crack, CrackTracer, trace_crack
 from workbench.core.geometry.selection.pixel_selection import (
@@ -39,39 +41,3 @@ from workbench.core.geometry.selection.tone_selection import (
     suggest_tolerance,
     tone_band_at,
 )
-
-__all__ = [
-    "EMPTY",
-    "LIVE",
-    "NO_CRACK",
-    "MAX_PIXELS",
-    "ToneBand",
-    "Crack",
-    "CrackTracer",
-    "ToneHistogram",
-    "GrayLevels",
-    "Measures",
-    "Point",
-    "IntelligentScissors",
-    "Selection",
-    "around",
-    "box_cut",
-    "close_outline",
-    "ellipse",
-    "encircle",
-    "fill_holes",
-    "grow",
-    "histogram",
-    "levels_of",
-    "magic_wand",
-    "measures",
-    "outline_of",
-    "region_at",
-    "shrink",
-    "smooth",
-    "suggest_tolerance",
-    "select_band",
-    "tone_band_at",
-    "trace_crack",
-    "with_outline",
-]

@@ -14,12 +14,7 @@ from itertools import chain
 from pathlib import PurePosixPath, PureWindowsPath
 
 from workbench.core.messages import Message
-from workbench.core.project.formats.base import (
-    TABLE_SUFFIXES,
-    FileTree,
-    Refusal,
-    UnreadableLabel,
-)
+from workbench.core.project.formats.base import TABLE_SUFFIXES, FileTree, Refusal, UnreadableLabel
 from workbench.core.project.formats.data_split import split_of
 from workbench.core.project.formats.shape_labels import ShapedImage, ShapeReader, each_entry, stored_size
 from workbench.core.project.formats.shapes import Shape
