@@ -769,7 +769,7 @@ def test_numbers_in_a_file_named_like_labels_are_unread_labels_of_its_folder(pro
     assert len(report.skipped) >= 1 and all("labels.txt" in "".join(parts) for parts in report.skipped)
 
 
-def test_rows_of_a_text_table_that_name_a_missing_mask_are_told(project, folder):
+def test_rows_of_a_text_table_that_name_a_missing_mask_are_reported(project, folder):
     for number in (1, 2, 3):
         photo(folder / f"000{number}.png", number)
     save(folder / "Label" / "0002_label.png", np.eye(40, 60, dtype=np.uint8) * 255)
