@@ -149,7 +149,7 @@ def persist(action: Callable[[], Any], tries: int = 15) -> Any:
             return action()
         except (Problem, Refused) as refused:
             assert "another program has it open" in str(refused)
-            print("refused:", refused, file=sys.__stdout__)
+            print("refused:", ascii(str(refused)), file=sys.__stdout__)
             time.sleep(2)
     raise TimeoutError
 
