@@ -4353,6 +4353,18 @@
         <translation>此项目没有类别。</translation>
     </message>
     <message>
+        <source>No defect is painted on {name}, so it is not marked as done.</source>
+        <translation>{name} 上没有画任何缺陷，因此未标为已完成。</translation>
+    </message>
+    <message>
+        <source>If it shows none, mark it as good.</source>
+        <translation>如果确实没有缺陷，请标为良品。</translation>
+    </message>
+    <message>
+        <source>Mark as good</source>
+        <translation>标为良品</translation>
+    </message>
+    <message>
         <source>Click + next to Classes to add a class.</source>
         <translation>请点击“类别”旁的 + 添加类别。</translation>
     </message>
