@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Literal
 
-from workbench.core.runs.dataset import FEWEST
+from workbench.core.runs.held_out import FEWEST, fewest
 from workbench.core.runs.training_settings import Model
 
 Stage = Literal["label", "train", "evaluate", "export"]
@@ -252,11 +252,11 @@ def _add_examples(state: WorkflowState) -> NextStep | None:
     return NextStep(stage="label", id="add_images", command="add_images") if few else None
 
 
-def _assign_verdicts(state: WorkflowState) -> NextStep | None:
+def _assign_verdicts(state: WorkflowState, goal: int = ENOUGH) -> NextStep | None:
     if not state.verdicts:
         return NextStep(stage="label", id="add_verdict", command="add_verdict")
-    if state.examples < ENOUGH:
-        count, more = ENOUGH - state.examples, state.examples > 0
+    if state.examples < goal:
+        count, more = goal - state.examples, state.examples > 0
         return NextStep(stage="label", id="assign_verdicts", command="next_unlabeled", count=count, more=more)
     if state.used_verdicts < 2:
         return NextStep(stage="label", id="second_verdict", command="next_unlabeled")
@@ -266,7 +266,7 @@ def _assign_verdicts(state: WorkflowState) -> NextStep | None:
 def _enough(state: WorkflowState) -> bool:
     """Return whether some of the labels can be used for validation."""
     if state.model == "resnet":
-        return state.used_verdicts >= 2 and state.examples >= ENOUGH
+        return state.used_verdicts >= 2 and state.examples >= fewest(state.used_verdicts)
     return state.with_defects >= ENOUGH and (state.no_good_images or state.good >= GOOD_GOALS[0])
 
 
@@ -293,7 +293,8 @@ def _improve(state: WorkflowState, reason: Remark) -> NextStep:
         return NextStep(stage="label", id="mark_current", command="done_next", reason=reason)
     step = None
     if reason.id == "unmeasured":
-        step = _assign_verdicts(state) if state.model == "resnet" else _label_defects(state, ENOUGH, reason)
+        goal = fewest(state.used_verdicts)
+        step = _assign_verdicts(state, goal) if state.model == "resnet" else _label_defects(state, ENOUGH, reason)
     elif reason.id == "good_unmeasured":
         step = _label_good(state, reason)
     elif state.open_images:

@@ -16,7 +16,7 @@ def brushed(seed: int, *, turned: bool = False) -> np.ndarray:
     return np.ascontiguousarray(np.rot90(image)) if turned else image
 
 
-def with_verdicts(project, count: int) -> None:
+def with_verdicts(project, count: int, verdicts: tuple[str, ...] = ("OK", "NG")) -> None:
     for number in range(count):
         write_png(project.image_path(f"{number}.png"), brushed(number))
-        annotation.save_note(project, f"{number}.png", annotation.Note(verdict="NG" if number % 2 else "OK"))
+        annotation.save_note(project, f"{number}.png", annotation.Note(verdict=verdicts[number % len(verdicts)]))

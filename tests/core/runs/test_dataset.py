@@ -75,6 +75,15 @@ def test_images_beside_held_out_ones_are_left_out_and_reported(project):
     assert any(f"{len(dataset.gap)} labeled image" in text for text in texts)
 
 
+@pytest.mark.parametrize(("number", "held_out"), [(23, False), (24, True)])
+def test_images_are_held_out_if_there_are_two_of_each_verdict(project, number, held_out):
+    with_verdicts(project, number, ("A", "B", "C"))
+    project.file.grouping = Grouping(rule="each")
+    dataset = collect(project, "resnet")
+    assert bool(dataset.of("val", "test")) == held_out
+    assert ("From 24 images on" in dataset.held_out_note) != held_out
+
+
 def test_few_defects_are_all_used_for_training(project):
     fill_project(project, 9, good=30)
     project.file.grouping = Grouping(rule="each")

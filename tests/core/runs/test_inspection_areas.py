@@ -12,7 +12,6 @@ import pytest
 from tests.blank_project import create_blank_project
 from tests.inference.shifted_parts import CORNERS, HEIGHT, WIDTH, part, true_corners, view
 from workbench import cli
-from workbench.api import LabeledProject
 from workbench.core.json_files import load_object
 from workbench.core.problems import AreaUnusable, PartNotFound, Problem, ZoneInUse
 from workbench.core.project import annotation, project_json
@@ -23,6 +22,7 @@ from workbench.core.runs.dataset import collect
 from workbench.core.runs.inspection_areas import follow, left_out, reference_of, set_areas, with_area
 from workbench.core.runs.launch import RunLock
 from workbench.core.runs.run import Run
+from workbench.core.runs.samples import LabeledProject
 from workbench.core.suggestions import suggestion_files
 from workbench.inference.inspection_area import AreaPolygon, InspectionArea
 from workbench.inference.io.image_io import write_png

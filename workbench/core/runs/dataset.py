@@ -28,13 +28,14 @@ from workbench.core.project.grouping import group
 from workbench.core.project.label_transaction import SaveRecords
 from workbench.core.project.project import DONT_CARE, MAX_CLASS_ID, NOT_LABELED, ClassInfo, Project
 from workbench.core.runs.held_out import (
-    FEWEST,
     FEWEST_PARTS,
     Item,
     border_images,
+    fewest,
     informative_items,
     rare_classes,
     split_by_part,
+    verdict_count,
 )
 from workbench.core.stored_model import StoredModel
 from workbench.core.text_patterns import as_text, is_text
@@ -286,9 +287,9 @@ def _write_held_out_note(dataset: Dataset, trained_keys: set[str]) -> None:
     unet = dataset.model == "unet"
     if not held_out and trained_keys:
         dataset.held_out_note = Message("dataset.all_trained_before")
-    elif not held_out and (few := len(informative_items(dataset.items))) < FEWEST:
+    elif not held_out and (few := len(informative_items(dataset.items))) < (n := fewest(verdict_count(dataset.items))):
         id = "dataset.few_defects_all_train" if unet else "dataset.few_images_all_train"
-        dataset.held_out_note = Message(id, few=few, n=FEWEST)
+        dataset.held_out_note = Message(id, few=few, n=n)
     elif not held_out:
         dataset.held_out_note = Message("dataset.all_same_group")
     elif trained_before:  # fixed there by the user

@@ -18,6 +18,7 @@ from workbench.inference.text_safety import natural_key
 
 SPLITS: tuple[Split, ...] = ("train", "val", "test")
 FEWEST = 10  # training examples; with fewer, none of them can be held out
+_OF_VERDICT = 8  # images for each verdict with which a fifth of them is two
 _MANY = 30  # images of a class from which on they are divided by painted area
 FEWEST_PARTS = 3  # that show a class; with fewer, all of them are needed for training
 _LEAST = 0.75  # of its share, below which a split gets further groups
@@ -45,14 +46,22 @@ class Item(StoredModel):
         return self.group or self.key
 
 
-def shares(images: int, parts: int) -> dict[Split, float]:
+def fewest(verdicts: int = 0) -> int:
+    """Return the number of training examples from which on some of them are held out. verdicts: 0 for masks.
+
+    With fewer all are used for training, which improves the model much, while one or two validation images, or one of
+    each verdict, are not informative.
+    """
+    return max(FEWEST, _OF_VERDICT * verdicts)
+
+
+def shares(images: int, parts: int, least: int = FEWEST) -> dict[Split, float]:
     """Return the share of labeled images per split.
 
-    images: number of training examples. parts: number of different parts among them. With few examples all are used
-    for training, which improves the model much, while one or two validation images are not informative; neither is a
-    test set of fewer than nine parts.
+    images: number of training examples. parts: number of different parts among them. least: see `fewest`. A test set of
+    fewer than nine parts is not informative.
     """
-    if images < FEWEST:
+    if images < least:
         return {"train": 1.0, "val": 0.0, "test": 0.0}
     if parts < 60:
         return {"train": 0.8, "val": 0.2, "test": 0.0}
@@ -85,7 +94,8 @@ def split_by_part(
     strata = _strata(items)
     totals = Counter(stratum for names in strata.values() for stratum in names)
     informative = informative_items(items)
-    target_shares = shares(len(informative), len({item.group for item in informative}))
+    least = fewest(verdict_count(items))
+    target_shares = shares(len(informative), len({item.group for item in informative}), least)
     assigned: dict[Split, Counter] = {split: Counter() for split in SPLITS}
 
     def assign(members: list[Item], split: Split) -> None:
@@ -164,6 +174,11 @@ def _digest(project: Project, name: str) -> str:
 def informative_items(items: list[Item]) -> list[Item]:
     """Return the items with painted classes, or all items if there are none."""
     return [item for item in items if item.classes] or items
+
+
+def verdict_count(items: list[Item]) -> int:
+    """Return the number of different verdicts of the items, 0 if they have painted classes."""
+    return 0 if any(item.classes for item in items) else len({item.verdict for item in items})
 
 
 def mostly_one_class(items: list[Item]) -> bool:
