@@ -4353,6 +4353,18 @@
         <translation>此项目没有类别。</translation>
     </message>
     <message>
+        <source>No defect is painted on {name}, so it is not marked as done.</source>
+        <translation>{name} 上没有画任何缺陷，因此未标为已完成。</translation>
+    </message>
+    <message>
+        <source>If it shows none, mark it as good.</source>
+        <translation>如果确实没有缺陷，请标为良品。</translation>
+    </message>
+    <message>
+        <source>Mark as good</source>
+        <translation>标为良品</translation>
+    </message>
+    <message>
         <source>Click + next to Classes to add a class.</source>
         <translation>请点击“类别”旁的 + 添加类别。</translation>
     </message>
@@ -13180,6 +13192,14 @@
         <translation>文件中没有类别 ID 数组</translation>
     </message>
     <message>
+        <source>the array has {shape} values; save each mask as a file of its own</source>
+        <translation>数组含有 {shape} 个值；请将每个掩膜保存为单独的文件</translation>
+    </message>
+    <message>
+        <source>the file holds several arrays ({names}); save each mask as a file of its own</source>
+        <translation>文件含有多个数组（{names}）；请将每个掩膜保存为单独的文件</translation>
+    </message>
+    <message>
         <source>none of its annotations has a shape</source>
         <translation>其中没有任何标注带有形状</translation>
     </message>
@@ -13308,14 +13328,6 @@
         <translation>该文件两次列出此图片且尺寸不同，其标注可能属于两张图片</translation>
     </message>
     <message>
-        <source>{file} has or contains the name of the image and was not read, so it is not known whether the image has no defects</source>
-        <translation>{file} 与图片同名或包含图片的名称，但未被读取，因此不知道该图片是否没有缺陷</translation>
-    </message>
-    <message>
-        <source>it has or contains the name of an image, but was not read as {format}</source>
-        <translation>它与某个图片同名或包含图片的名称，但未能作为 {format} 读取</translation>
-    </message>
-    <message>
         <source>its images would have the keys of those of the source {name}; opening the project for writing renames it</source>
         <translation>其中的图片会与来源 {name} 的图片使用相同的键；以可写方式打开项目时会将其重命名</translation>
     </message>
@@ -13385,11 +13397,11 @@
     </message>
     <message>
         <source>Masks belong to the images with all words of their names, as “a_mask_2” to “a_2”.</source>
-        <translation>掩膜属于包含其名称全部词语的图像，例如“a_mask_2”属于“a_2”。</translation>
+        <translation>掩膜属于名称含有其全部词语的图片，例如“a_mask_2”属于“a_2”。</translation>
     </message>
     <message>
         <source>Masks belong to the images with a part of their names, as “a_mask_2” to “a”.</source>
-        <translation>掩膜属于名称为其一部分的图像，例如“a_mask_2”属于“a”。</translation>
+        <translation>掩膜属于名称是其一部分的图片，例如“a_mask_2”属于“a”。</translation>
     </message>
     <message>
         <source>The masks in “{masks}” belong to the images in “{images}”.</source>
@@ -13614,6 +13626,14 @@
     <message>
         <source>it has only predictions, drafts or canceled annotations</source>
         <translation>它只有预测、草稿或已取消的标注</translation>
+    </message>
+    <message>
+        <source>{file} may label the image and was not read, so it is not known whether the image has no defects</source>
+        <translation>{file} 可能标注了该图片但未被读取，因此不知道图片是否没有缺陷</translation>
+    </message>
+    <message>
+        <source>it may label an image, but was not read as {format}</source>
+        <translation>它可能标注了图片，但未作为 {format} 读取</translation>
     </message>
     <message>
         <source>its verdict is “{verdict}”, but it has defects</source>

@@ -7,7 +7,7 @@ import pytest
 from PySide6.QtCore import QPoint, QPointF, Qt
 from PySide6.QtGui import QKeyEvent, QWheelEvent
 from PySide6.QtTest import QTest
-from PySide6.QtWidgets import QApplication
+from PySide6.QtWidgets import QApplication, QPushButton
 
 from workbench.core.project import annotation
 from workbench.core.project.project import Project
@@ -163,6 +163,20 @@ def test_defective_images_are_painted_one_after_the_other(wall, application, qtb
     window.table["done_next"].trigger()
     qtbot.waitUntil(lambda: session.key == "p03.png")
     assert statuses(session) == {"00": "done", "01": "done", "02": "done", "03": "started"}
+
+
+def test_enter_marks_no_defective_image_without_a_painted_defect(wall, application, qtbot):
+    """A stroke may have been missed; the image would be a good one."""
+    session, window = application.services.session, application.window
+    press(wall, qtbot, B)
+    window.images.paint_defective()
+    qtbot.waitUntil(lambda: window.canvas.content.seen and session.key == "p00.png")
+    QTest.keyClick(window.canvas, RETURN)
+    assert statuses(session) == {"00": "started"} and session.opening == "p00.png"
+    message = window.messages.shown[-1]
+    assert message.text == "No defect is painted on p00.png, so it is not marked as done."
+    message.findChild(QPushButton).click()
+    assert statuses(session) == {"00": "done"}
 
 
 def test_last_painted_image_leads_to_the_one_that_was_left_out_and_then_to_new_images(wall, application, qtbot):

@@ -101,7 +101,7 @@ def test_digits_set_verdicts_in_a_project_without_classes(application, qtbot, tm
     with qtbot.waitSignal(session.current.opened, timeout=10_000):
         session.open_project(tmp_path / "p")
     table = application.window.table
-    qtbot.waitUntil(table["class_2"].isEnabled, timeout=5000)
+    qtbot.waitUntil(lambda: table["class_2"].isEnabled() and table["class_2"].text() == "NG", timeout=5000)
     assert not table["class_3"].isEnabled()
     QTest.keyClick(application.window.canvas, Qt.Key.Key_2)
     qtbot.waitUntil(lambda: session.key == keys[1], timeout=5000)

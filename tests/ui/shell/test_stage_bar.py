@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from PySide6.QtCore import QPoint, Qt
 from PySide6.QtTest import QTest
-from PySide6.QtWidgets import QFileDialog, QPushButton
+from PySide6.QtWidgets import QFileDialog, QLabel, QPushButton
 
 from tests.conftest import fill_project
 from workbench.core.project import annotation
@@ -139,14 +139,15 @@ def test_step_is_run_by_a_click(driver, qtbot):
 
 
 def test_next_step_returns_to_an_open_image_that_is_not_done_before_it_leads_to_the_next_one(driver, monkeypatch):
-    window, step = driver.window, NextStep(stage="train", id="training", command="next_open")
-    monkeypatch.setattr(driver.services.workflow, "workflow", Workflow(step))
+    window, monitor = driver.window, driver.services.workflow
     driver.open(NEW)
-    driver.qtbot.waitUntil(lambda: driver.services.workflow.state().with_defects == 3)  # labels are read in a thread
+    driver.qtbot.waitUntil(lambda: monitor.state().with_defects == 3)  # labels are read in a thread
     driver.session.verdict_steps.set_statuses([FIRST], "new")
+    monkeypatch.setattr(monitor, "state", lambda: WorkflowState(images=5, classes=2, open_images=2, training=True))
+    monitor.update_now()
+    assert window.stage_bar.next.text() == "Continue labeling"
     for leave in (window.center.show_evaluation, lambda on: window.images.toggle_thumbnails()):
         leave(True)
-        window.stage_bar.refresh()
         QTest.mouseClick(window.stage_bar.next, LEFT)
         assert driver.canvas.isVisible() and driver.session.opening == NEW
     QTest.mouseClick(window.stage_bar.next, LEFT)
@@ -305,6 +306,15 @@ def test_short_messages_are_small_at_the_lower_left_one_at_a_time(style_sheet, d
     buttons = [(text, messages.clear) for text in ("Compare…", "Use UNet 11-28 17:53")]
     messages.show_message("info", "UNet 11-28 17:53 is ready.", 30 * "difference ", buttons=buttons, lasting=True)
     assert messages.shown[0]._labels["advice"].width() > 340  # the buttons are below a long text
+
+
+def test_a_press_on_a_short_message_closes_it(style_sheet, driver):
+    bar = driver.window.messages
+    bar.show_message("success", "x.png marked as done", button="Undo", callback=driver.session.undo)
+    bar.show_message("warning", "stays")
+    for message, closed in zip(list(bar.shown), (True, False), strict=True):
+        QTest.mouseClick(message.findChild(QLabel, "messageText"), LEFT)
+        assert (message not in bar.shown) == closed
 
 
 def test_progress_of_a_closed_project_is_not_shown(opened):

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from PySide6.QtGui import QGuiApplication
 
 from workbench.core.project.annotation import Status
+from workbench.core.project.project import DONT_CARE
 from workbench.ui.actions.command_table import (
     CHOSEN,
     IMAGE,
@@ -319,6 +320,11 @@ def _image_shown(c: CommandContext) -> bool:
 
 def _mark_done_and_go(c: CommandContext) -> None:
     if not _image_shown(c):
+        return
+    note, mask = c.session.note, c.session.mask
+    undecided = note.status == "started" and not note.verdict and mask is not None  # such as one marked as defective
+    if undecided and not ((mask > 0) & (mask < DONT_CARE)).any():
+        c.canvas.refused.emit("not painted")
         return
     c.session.verdict_steps.set_status("done")
     after = c.preferences.after_done

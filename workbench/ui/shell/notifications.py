@@ -126,6 +126,16 @@ class Notifications(QObject):
         """Show why painting, or a key for the image, was refused."""
         if reason == "not shown":
             self.image_not_shown(self._session.opening or "")
+        elif reason == "not painted":
+            text = self.tr("No defect is painted on {name}, so it is not marked as done.")
+            self._messages.show_message(
+                "info",
+                text.format(name=PurePosixPath(self._session.key or "").name),
+                self.tr("If it shows none, mark it as good."),
+                button=self.tr("Mark as good"),
+                callback=lambda: self._session.verdict_steps.set_status("done"),
+                topic="refused",
+            )
         elif reason == "no class":
             text = self.tr("This project has no classes.")
             self._messages.show_message(
@@ -141,7 +151,7 @@ class Notifications(QObject):
         elif self._session.mask_problem is not None:
             self._image_opened(self._session.key or "")
         else:
-            text, advice = self._tool_texts(reason)
+            text, advice = _tool_texts(reason)
             if text:
                 self._messages.show_message("info", text, advice, topic="refused")
 
@@ -169,40 +179,6 @@ class Notifications(QObject):
         """Show that images with painted defects were not marked as good."""
         text = fill(self.tr("{n} {n:image has|images have} painted defects and did not change."), n=str(count))
         self._messages.show_message("info", text, topic="command")
-
-    def _tool_texts(self, reason: str) -> tuple[str, str]:
-        """Return why a tool failed, and an alternative."""
-        return {
-            "too large": (
-                self.tr("Nothing was painted because the area is too large."),
-                self.tr("Lower the tolerance or select a smaller area."),
-            ),
-            "nothing in the box": (
-                self.tr("No defect found in this box."),
-                self.tr("Include some surface around the defect in the box, or use the magic wand."),
-            ),
-            "nothing segmented": (
-                self.tr("No object found at this position."),
-                self.tr("Add a click or drag a box."),
-            ),
-            "no object": (self.tr("Click the defect before you click what to remove."), ""),
-            "nothing here": (self.tr("No area to fill at this position."), ""),
-            "no line": (self.tr("No continuous line found between the two points."), ""),
-            "too far": (self.tr("The two points are too far apart."), self.tr("Add a point between them.")),
-            "no region": (self.tr("No region at this position."), self.tr("Click a painted region.")),
-            "kept": (
-                self.tr("Nothing was painted: “Keep other classes” protects this area."),
-                with_key(self.tr("Turn off “Keep other classes” to paint here"), "keep"),
-            ),
-            "no proposal": (
-                self.tr("No suggestion at this position."),
-                self.tr("Press {key} to predict this image.").format(key=key_text("predict")),
-            ),
-            "locked": (
-                self.tr("This class is locked."),
-                self.tr("Unlock the class in its context menu to change it."),
-            ),
-        }.get(reason, ("", ""))
 
     def show_training_message(self, kind: str, text: str, advice: str) -> None:
         self._messages.show_message(kind, text, advice, topic="training")
@@ -391,6 +367,61 @@ class Notifications(QObject):
 
     def _export_cancelled(self) -> None:
         self._messages.show_message("info", self.tr("Export canceled. No files were left behind."), topic="export")
+
+
+def _tool_texts(reason: str) -> tuple[str, str]:
+    """Return why a tool failed, and an alternative."""
+    return {
+        "too large": (
+            QCoreApplication.translate("Notifications", "Nothing was painted because the area is too large."),
+            QCoreApplication.translate("Notifications", "Lower the tolerance or select a smaller area."),
+        ),
+        "nothing in the box": (
+            QCoreApplication.translate("Notifications", "No defect found in this box."),
+            QCoreApplication.translate(
+                "Notifications", "Include some surface around the defect in the box, or use the magic wand."
+            ),
+        ),
+        "nothing segmented": (
+            QCoreApplication.translate("Notifications", "No object found at this position."),
+            QCoreApplication.translate("Notifications", "Add a click or drag a box."),
+        ),
+        "no object": (
+            QCoreApplication.translate("Notifications", "Click the defect before you click what to remove."),
+            "",
+        ),
+        "nothing here": (QCoreApplication.translate("Notifications", "No area to fill at this position."), ""),
+        "no line": (
+            QCoreApplication.translate("Notifications", "No continuous line found between the two points."),
+            "",
+        ),
+        "too far": (
+            QCoreApplication.translate("Notifications", "The two points are too far apart."),
+            QCoreApplication.translate("Notifications", "Add a point between them."),
+        ),
+        "no region": (
+            QCoreApplication.translate("Notifications", "No region at this position."),
+            QCoreApplication.translate("Notifications", "Click a painted region."),
+        ),
+        "kept": (
+            QCoreApplication.translate(
+                "Notifications", "Nothing was painted: “Keep other classes” protects this area."
+            ),
+            with_key(
+                QCoreApplication.translate("Notifications", "Turn off “Keep other classes” to paint here"), "keep"
+            ),
+        ),
+        "no proposal": (
+            QCoreApplication.translate("Notifications", "No suggestion at this position."),
+            QCoreApplication.translate("Notifications", "Press {key} to predict this image.").format(
+                key=key_text("predict")
+            ),
+        ),
+        "locked": (
+            QCoreApplication.translate("Notifications", "This class is locked."),
+            QCoreApplication.translate("Notifications", "Unlock the class in its context menu to change it."),
+        ),
+    }.get(reason, ("", ""))
 
 
 def _step_text(step: VerdictChange, *, good: bool) -> str:

@@ -107,7 +107,8 @@ class StageBar(QWidget):
         """Fit the texts to a width: the numbers of images and the words of the chip remain longest."""
         self._width = width
         hints = [button.sizeHint().width() for button in (self.next, self.answer)]
-        content = width, *self._texts(0).values(), self._asks_for_good(), *hints
+        checked = [button.isChecked() for button in self.stages.values()]
+        content = width, *self._texts(0).values(), *checked, self._asks_for_good(), *hints
         if content == self._fitted:  # the widths of hidden texts are estimates: fitting again could alternate forever
             return
         self._fitted = content
@@ -141,8 +142,8 @@ class StageBar(QWidget):
         elif not self.answer.isHidden():
             change -= link
         usual = step_text(NextStep(stage="label", id="label_next"))  # there is room for it: a short one changes nothing
-        missing = max(0, self.next.fontMetrics().horizontalAdvance(usual) - advance(self.next.text()))
-        return self.sizeHint().width() + change + missing
+        used, reserved = map(self.next.fontMetrics().horizontalAdvance, (self.next.text(), usual))
+        return self.sizeHint().width() + change + max(0, reserved - used)
 
     def _asks_for_good(self) -> bool:
         workflow = self._monitor.workflow

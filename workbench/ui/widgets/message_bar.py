@@ -189,7 +189,9 @@ class BarMessage(QFrame):
         in_column(row, below, owner=self, margins=(10, 7, 6, 7), spacing=6)
 
     def start_timer(self, milliseconds: int, on_end: Callable[[], None]) -> None:
-        """Call `on_end` after some time without the pointer over the message."""
+        """Call `on_end` after some time without the pointer over the message, or at a press beside its buttons."""
+        for label in self._labels.values():  # it may cover a defect: a press that is meant for the image removes it
+            label.setTextInteractionFlags(Qt.TextInteractionFlag.NoTextInteraction)
         self._timer = QTimer(self, singleShot=True, interval=milliseconds, timeout=lambda: self._end(on_end))
         self._timer.start()
 
@@ -199,6 +201,10 @@ class BarMessage(QFrame):
             self._timer.start()
         else:
             on_end()
+
+    def mousePressEvent(self, event) -> None:
+        if self.brief:
+            self.close_button.click()
 
     def enterEvent(self, event) -> None:
         if self._timer is not None:

@@ -222,6 +222,24 @@ def test_numpy_arrays(project, folder):
     assert annotation.load_mask(project, "images/a.jpg").sum() == 3 * 48
 
 
+@pytest.mark.parametrize(
+    ("file", "arrays", "why"),
+    [
+        ("masks.npy", np.zeros((3, 40, 60), np.uint8), "the array has 3 × 40 × 60 values"),
+        ("masks.npz", {"masks": np.zeros((3, 40, 60), np.uint8)}, "the array has 3 × 40 × 60 values"),
+        ("a.npz", {"pit": np.zeros((40, 60), np.uint8), "1": np.zeros((40, 60), np.uint8)}, "several arrays (pit, 1)"),
+        ("a.npy", np.array({"mask": 1}, object), "the file holds no array of class IDs"),
+    ],
+)
+def test_the_reason_why_an_array_is_no_mask(project, folder, file, arrays, why):
+    photo(folder / "images" / "a.jpg")
+    (folder / "masks").mkdir()
+    np.savez(folder / "masks" / file, **arrays) if isinstance(arrays, dict) else np.save(
+        folder / "masks" / file, arrays
+    )
+    assert [why in text for _, text in import_labels(project, folder).skipped] == [True]
+
+
 def test_roboflow_masks(project, folder):
     for split, name in (("train", "a"), ("valid", "b")):
         photo(folder / split / f"{name}.jpg")

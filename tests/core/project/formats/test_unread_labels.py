@@ -12,7 +12,7 @@ import pytest
 from PIL import Image
 
 from tests.core.project.formats.generated_folders import check_folder
-from tests.core.project.formats.label_folders import SIZE, photo
+from tests.core.project.formats.label_folders import SIZE, photo, save
 from workbench.core import problems
 from workbench.core.project import annotation
 from workbench.core.project.formats.text_files import guess
@@ -756,3 +756,26 @@ def test_lists_of_names_above_each_other_that_differ_leave_the_classes_open(proj
     report = import_labels(project, folder)
     assert report.added_classes == ([] if list_file == "classes.txt" else ["pit"])
     assert [why.id for _, why in report.skipped] == (["import.lists_differ"] if list_file == "classes.txt" else [])
+
+
+def test_numbers_in_a_file_named_like_labels_are_unread_labels_of_its_folder(project, folder):
+    """Ellipses of the defects, one a line, without the name of an image."""
+    for place, name in enumerate(("OK/1.png", "NG/2.png", "NG/3.png")):
+        photo(folder / name, place)
+    (folder / "NG" / "labels.txt").write_text("2\t8.5\t4.2\t0.3\t8\t20\n3\t8.5\t4.2\t-3e-1\t16\t20\n", "utf-8")
+    report = import_labels(project, folder)
+    assert report.labeled == 1 and annotation.load_note(project, "OK/1.png").verdict == "OK"
+    assert all(annotation.load_note(project, f"NG/{n}.png").verdict is None for n in (2, 3))
+    assert len(report.skipped) >= 1 and all("labels.txt" in "".join(parts) for parts in report.skipped)
+
+
+def test_rows_of_a_text_table_that_name_a_missing_mask_are_reported(project, folder):
+    for number in (1, 2, 3):
+        photo(folder / f"000{number}.png", number)
+    save(folder / "Label" / "0002_label.png", np.eye(40, 60, dtype=np.uint8) * 255)
+    rows = "1 0 0001.png 0 0\n2 1 0002.png 0 0002_label.png\n3 1 0003.png 0 0003_label.png\n"
+    (folder / "Label" / "Labels.txt").write_text(rows, "utf-8")
+    report = import_labels(project, folder, background=True)
+    notes = {key: annotation.load_note(project, key).status for key in project.images()}
+    assert notes == {"0001.png": "done", "0002.png": "done", "0003.png": "new"}
+    assert len(report.skipped) == 2 and all("Labels.txt" in "".join(parts) for parts in report.skipped)

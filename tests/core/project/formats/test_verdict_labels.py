@@ -211,3 +211,12 @@ def test_folders_of_parts_and_views_name_no_class(project, folder, folders):
         save(folder / name / "1_mask.png", np.eye(40, 60, dtype=np.uint8) * 255)
     assert import_labels(project, folder).labeled == 2
     assert [info.name for info in project.classes] == ["defect"]
+
+
+def test_a_verdict_of_a_table_that_contradicts_the_folder_of_good_images_is_not_used(project, folder):
+    for place, name in enumerate(("OK/a.png", "OK/b.png", "NG/c.png")):
+        photo(folder / name, place)
+    (folder / "r.csv").write_text("image,verdict\na.png,NG\nb.png,pass\nc.png,NG\n", "utf-8")
+    report = import_labels(project, folder)
+    assert verdicts(project) == {"OK/a.png": None, "OK/b.png": "pass", "NG/c.png": "NG"}
+    assert len(report.skipped) == 1 and not report.ledger.complete

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Set
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import chain
@@ -44,7 +44,7 @@ from workbench.core.project.formats.base import (
 from workbench.core.project.formats.data_split import with_splits
 from workbench.core.project.formats.image_finder import ImageFinder
 from workbench.core.project.formats.mask_files import ARRAY_SUFFIXES
-from workbench.core.project.formats.mask_names import mask_level
+from workbench.core.project.formats.mask_names import mask_level, words_of
 from workbench.core.project.formats.mask_pairing import pair
 from workbench.core.project.formats.original_names import ExportedFile, ExportRecord
 from workbench.core.project.formats.shape_labels import ShapeReader
@@ -234,30 +234,38 @@ _SUFFIXES = "|".join(suffix[1:] for suffix in IMAGE_SUFFIXES)
 _IMAGE_NAME = re.compile(rf"[^\"'<>|/\\:*?\s][^\"'<>|/\\:*?\n]*\.(?:{_SUFFIXES})\b", re.IGNORECASE)
 
 
-def _images_named_in(
-    tree: FileTree, file: str, images: Mapping[str, list[str]], masks: Collection[str]
-) -> Iterable[str]:
-    """Return the images whose names occur in a structured text; none if masks that were read occur too, as in lists.
+def _images_named_in(tree: FileTree, file: str, images: Mapping[str, list[str]], masks: Set[str]) -> Iterable[str]:
+    """Return the images whose names occur in a structured text, or beside that of another file in a row of a table.
 
-    images: names by their last parts, see `comparable`.
+    None if masks that were read occur too, as in lists. Numbers in a file that is named like labels, without a name of
+    an image, may be labels of all images of its folder. images: names by their last parts, see `comparable`.
     """
-    table = suffix_of(file) in TABLE_SUFFIXES
+    table = suffix_of(file) in (*TABLE_SUFFIXES, ".txt")
     if suffix_of(file) not in _STRUCTURED and not table:
         return []
     try:
         text = read_text(tree, tree.path(file), limit=LARGEST_SET)
-        text = re.sub(r"\\u([0-9a-fA-F]{4})", lambda match: chr(int(match[1], 16)), text)
-        rows = (re.sub("[,;\t]", "\n", line) for line in text.splitlines()) if table else (text,)
-        found = ({comparable(name) for name in _IMAGE_NAME.findall(row)} for row in rows)
-        # of a table only the rows of pairs: others may hold measures of their image
-        named = set(chain.from_iterable(names for names in found if len(names) > table))
     except FAULTS:
         return []
-    if any(PurePosixPath(name).stem in masks for name in named):
-        return []
+    text = re.sub(r"\\u([0-9a-fA-F]{4})", lambda match: chr(int(match[1], 16)), text)
+    lines = [line for line in text.splitlines() if line.strip()]
+    plain = suffix_of(file) == ".txt"
+    rows = [re.sub(r"\s" if plain else "[,;\t]", "\n", line) for line in lines]
+    rows = [row for row in rows if not plain or row.count("\n") < _MOST_WORDS]
+    named: set[str] = set()
+    for names in ({comparable(name) for name in _IMAGE_NAME.findall(row)} for row in (rows if table else (text,))):
+        # of a table only the rows of pairs: others may hold measures of their image
+        if len(names) > table and masks.isdisjoint(PurePosixPath(name).stem for name in names):
+            named |= set() if plain and names <= images.keys() else names
+    words = words_of(PurePosixPath(file).stem)
+    if table and words.named and not words.rest and lines and all(map(_NUMBERS.fullmatch, lines)):
+        folder = PurePosixPath(file).parent
+        return [one for one in chain(*images.values()) if folder in PurePosixPath(one).parents]
     return chain.from_iterable(images.get(name, ()) for name in named)
 
 
+_MOST_WORDS = 8  # of a row in a text file; sentences have more
+_NUMBERS = re.compile(r"\s*[-+]?\d[-+.\deE]*(?:[,;\s]+[-+]?\d[-+.\deE]*){2,}\s*")
 _SAMPLE = 200  # labels whose images are searched to compare formats
 
 

@@ -10,7 +10,7 @@ import numpy as np
 
 from workbench.core.images.image_files import image_size
 from workbench.core.problems import Problem
-from workbench.core.project.formats.base import FileTree, UnreadableLabel, suffix_of
+from workbench.core.project.formats.base import FileTree, UnreadableLabel, reason, suffix_of
 from workbench.core.project.formats.mask_files import ARRAY_SUFFIXES, RawMask, codes_of, losses_of, read_raw
 from workbench.inference.io.opencv import cv2
 
@@ -79,12 +79,17 @@ def content_of(tree: FileTree, file: str, size: tuple[int, int] | None = None) -
     if key not in tree.memo:
         try:
             tree.memo[key] = describe(read_raw(tree.path(file), size), losses_of(tree.path(file)))
-        except UnreadableLabel:
+        except UnreadableLabel as error:
             if size is not None:
                 return None  # it may be read with another size
-            tree.memo[key] = None
+            tree.memo[key], tree.memo[f"why {file}"] = None, reason(error)
     content = tree.memo[key]
     return None if content is None or (size is not None and content.size != size) else content
+
+
+def why_unreadable(tree: FileTree, file: str) -> str | None:
+    """Return the reason why `content_of` could not read a file; None if it could."""
+    return tree.memo.get(f"why {file}")
 
 
 def size_of(tree: FileTree, file: str) -> tuple[int, int] | None:

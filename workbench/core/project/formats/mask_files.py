@@ -206,6 +206,9 @@ def read_array(path: Path) -> tuple[np.ndarray, int] | None:
     """
     suffix = path.suffix.lower()
     if suffix == ".npy":
+        with open_file(path) as opened:
+            if opened.read(6) == b"\x93NUMPY" and b"'|O'" in opened.read(256):  # objects of Python
+                raise UnreadableLabel(Message("import.no_mask_array"))
         array = np.lib.format.open_memmap(path, mode="r")
         _check_size(array.shape, array.dtype)
     elif suffix == ".npz":
@@ -232,7 +235,8 @@ def read_array(path: Path) -> tuple[np.ndarray, int] | None:
             raise UnreadableLabel(Message("import.pages", n=2))
         instances = len(np.unique(first[first > 0]))
     if array.ndim != 2:
-        raise UnreadableLabel(Message("import.no_mask_array"))
+        shape = " × ".join(map(str, array.shape))
+        raise UnreadableLabel(Message("import.array_shape", shape=shape) if shape else Message("import.no_mask_array"))
     return _integers(np.asarray(array)), instances
 
 
@@ -250,7 +254,9 @@ def _from_archive(path: Path) -> np.ndarray:
                 found[info.filename.removesuffix(".npy").casefold()] = array
     named = [array for name, array in found.items() if name in _ARRAY_NAMES]
     chosen = named[:1] or [array for array in found.values() if array.ndim == 2]
-    if len(chosen) != 1:
+    if len(chosen) > 1:
+        raise UnreadableLabel(Message("import.arrays", names=", ".join(list(found)[:5])))
+    if not chosen:
         raise UnreadableLabel(Message("import.no_mask_array"))
     _check_size(chosen[0].shape, chosen[0].dtype)
     return chosen[0]

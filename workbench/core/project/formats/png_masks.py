@@ -44,7 +44,7 @@ from workbench.core.project.formats.label_export import (
     write_lines,
 )
 from workbench.core.project.formats.label_studio import TaskMasks, count_task_masks, task_masks
-from workbench.core.project.formats.mask_content import MaskContent, content_of, describe, size_of
+from workbench.core.project.formats.mask_content import MaskContent, content_of, describe, size_of, why_unreadable
 from workbench.core.project.formats.mask_files import losses_of, read_raw
 from workbench.core.project.formats.mask_names import are_versions, mask_level, spellings, without_mask_words, words_of
 from workbench.core.project.formats.mask_pairing import AS_MASKS, Pairing, pair
@@ -171,7 +171,8 @@ class _MaskSet:
         path = self._tree.path
         for mask in self.pairing.unpaired:
             aliases = () if mask in self.pairing.strange else spellings(mask)
-            yield ImportedEntry(path(mask), None, mask, self._reader([mask]), aliases=aliases)
+            entry = ImportedEntry(path(mask), None, mask, self._reader([mask]), aliases=aliases)
+            yield replace(entry, missing=why_unreadable(self._tree, mask) or entry.missing)
         for task in self._tasks:
             if task.image is None:
                 first, refused = next(iter(task.masks)), _further([task])

@@ -83,7 +83,8 @@ def _compare_folder(tree: FileTree, entry: ImportedEntry, verdict: str, kinds: f
     """Refuse a verdict of a table whose image lies in the folder of another one; in own exports no folder is one."""
     image = entry.image
     folder = "" if image is None or tree.originals.of(image) is not None else image.parent.name
-    if not verdict or folder not in kinds - {verdict}:
+    contradicts = folder in kinds - {verdict} or (is_good(folder) and not is_good(verdict) and not is_number(verdict))
+    if not (verdict and contradicts):
         return entry
     why = Message("import.several_verdicts", names=f"{folder}, {verdict}")
     return replace(entry, refused=(*entry.refused, ("", why)))
