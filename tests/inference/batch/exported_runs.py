@@ -31,7 +31,7 @@ def run(
     program = _BARE.replace(repr(_ABSENT), repr((*_ABSENT, *without)))
     environment = {name: value for name, value in os.environ.items() if not name.startswith("PYTHON")}
     return subprocess.run(
-        [sys.executable, "-I", "-c", program, str(export / "predict.py"), *map(str, arguments)],
+        [sys.executable, "-I", "-X", "utf8", "-c", program, str(export / "predict.py"), *map(str, arguments)],
         cwd=cwd or export.parent,
         env={**environment, "PYTHONPATH": ""},
         capture_output=True,
