@@ -277,10 +277,9 @@ def test_bar_fits_to_the_window(style_sheet, application, runs, qtbot):
         assert "Dice, any defect 0.65" in bar.chip.toolTip() and "20261121" in bar.chip.toolTip(), width
         assert "13 defective, 6 good" in bar.stages["label"].text(), width
     assert bar.answer.isVisible()
-    window.resize(1280, 768)
-    bar.stages["evaluate"].click()
+    bar.fit(870)
+    bar.show_evaluation(True)
     assert [button.text() for button in bar.stages.values()] == ["", "", "Evaluate", ""]
-    bar.stages["label"].click()
-    window.resize(1700, 768)
-    qtbot.waitUntil(lambda: bool(bar.stages["train"].text()))
+    bar.show_evaluation(False)
+    bar.fit(1700)
     assert bar.stages["label"].text() == "Label: 13 defective, 6 good"
