@@ -171,14 +171,14 @@ Compute = Callable[[Project, Progress, Cancelled], Result]
 
 
 def check_project(project: Project, progress: Progress, cancelled: Cancelled) -> list[Finding]:
-    """Return the findings of `core.check.project_check.check`."""
+    """Return the findings of `core.project_check.check`."""
     from workbench.core.project_check import check
 
     return check(project, progress, cancelled)
 
 
 def compute_statistics(project: Project, progress: Progress, cancelled: Cancelled) -> ProjectStatistics:
-    """Return the statistics of `core.check.project_statistics.project_statistics`."""
+    """Return the statistics of `core.project_statistics.project_statistics`."""
     from workbench.core.project_statistics import project_statistics
 
     return project_statistics(project, progress, cancelled)
