@@ -221,12 +221,15 @@ class UnlikeScore(FeatureCells):
 
 
 def _standardized(features: np.ndarray, center: np.ndarray, scale: np.ndarray) -> np.ndarray:
-    return (signed_root(features) - center) * scale
+    values = signed_root(features)
+    values -= center
+    values *= scale
+    return values
 
 
 def signed_root(features: np.ndarray) -> np.ndarray:
     """Return the root of each feature with its sign kept: their values are spread over orders of magnitude."""
-    return np.sign(features) * np.sqrt(np.abs(features, dtype=np.float32))
+    return np.copysign(np.sqrt(np.abs(features, dtype=np.float32)), features)
 
 
 def _encoded(array: np.ndarray) -> str:
