@@ -64,15 +64,16 @@ def test_other_programs_may_write_the_choice(runs, tmp_path):
 
 
 @pytest.mark.parametrize(
-    "good, share, text",
+    "good, share, chosen_on, text",
     [
-        (4, 0.75, "3 of 4 good validation images have a false alarm."),
-        (4, 0.0, ""),
-        (0, None, "False alarms are not measured: no good image was evaluated."),
+        (4, 0.75, "same", "3 of 4 good validation images have a false alarm."),
+        (4, 0.25, "cross_fitted", "1 of 4 good validation images has a false alarm at a threshold chosen on other"),
+        (4, 0.0, "same", ""),
+        (0, None, "same", "False alarms are not measured: no good image was evaluated."),
     ],
 )
-def test_export_reports_good_images_with_a_false_alarm(runs, good, share, text):
-    metrics = {"good_pictures": good, "false_alarm_images": share}
+def test_export_reports_good_images_with_a_false_alarm(runs, good, share, chosen_on, text):
+    metrics = {"good_pictures": good, "false_alarm_images": share, "chosen_on": chosen_on}
     events = (
         Started(model="unet", device="cpu", pictures={"train": 6, "val": 5}),
         Evaluated(step=9, score=0.6, best=True, metrics=metrics),

@@ -53,7 +53,7 @@ def test_the_small_sample_trains_both_models(small):
     for model in ("unet", "resnet"):
         dataset = collect(small, model)
         assert len(dataset.items) == 16 and not dataset.skipped
-        assert dataset.of("train") and dataset.of("val")
+        assert dataset.of("train") and bool(dataset.of("val")) == (model == "unet")  # too few for five verdicts
 
 
 @pytest.mark.slow

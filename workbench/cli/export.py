@@ -131,13 +131,11 @@ def false_alarms(run: Run) -> list[str]:
     counts = {name: count_good_images(found) for name, found in (("validation", line.metrics), ("test", line.tested))}
     if not any(good for good, _ in counts.values()):
         return ["False alarms are not measured: no good image was evaluated. The model may alarm on every good part."]
+    pattern = "{alarms} of {good} good {name} {good:image|images} {alarms:has|have} a false alarm"
+    fitted = {"validation"} if line.metrics.get("chosen_on") == "cross_fitted" else set()
     return [
-        fill(
-            "{alarms} of {good} good {name} {good:image|images} {alarms:has|have} a false alarm.",
-            alarms=alarms,
-            good=good,
-            name=name,
-        )
+        fill(pattern, alarms=alarms, good=good, name=name)
+        + (" at a threshold chosen on other parts." if name in fitted else ".")
         for name, (good, alarms) in counts.items()
         if alarms
     ]

@@ -237,8 +237,9 @@ _IMAGE_NAME = re.compile(rf"[^\"'<>|/\\:*?\s][^\"'<>|/\\:*?\n]*\.(?:{_SUFFIXES})
 def _images_named_in(tree: FileTree, file: str, images: Mapping[str, list[str]], masks: Set[str]) -> Iterable[str]:
     """Return the images whose names occur in a structured text, or beside that of another file in a row of a table.
 
-    None if masks that were read occur too, as in lists. Numbers in a file that is named like labels, without a name of
-    an image, may be labels of all images of its folder. images: names by their last parts, see `comparable`.
+    None if masks that were read occur too, as in lists. If no masks were read, numbers in a file that is named like
+    labels, without a name of an image, may be labels of all images of its folder. images: names by their last parts,
+    see `comparable`.
     """
     table = suffix_of(file) in (*TABLE_SUFFIXES, ".txt")
     if suffix_of(file) not in _STRUCTURED and not table:
@@ -258,7 +259,7 @@ def _images_named_in(tree: FileTree, file: str, images: Mapping[str, list[str]],
         if len(names) > table and masks.isdisjoint(PurePosixPath(name).stem for name in names):
             named |= set() if plain and names <= images.keys() else names
     words = words_of(PurePosixPath(file).stem)
-    if table and words.named and not words.rest and lines and all(map(_NUMBERS.fullmatch, lines)):
+    if table and not masks and words.named and not words.rest and lines and all(map(_NUMBERS.fullmatch, lines)):
         folder = PurePosixPath(file).parent
         return [one for one in chain(*images.values()) if folder in PurePosixPath(one).parents]
     return chain.from_iterable(images.get(name, ()) for name in named)
