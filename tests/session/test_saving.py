@@ -190,6 +190,18 @@ def test_save_during_stroke_is_repeated_after_it(large):
     check_file(large)
 
 
+def test_image_marked_during_a_save_stays_marked_in_the_list(opened, qtbot, monkeypatch):
+    going_on, states = threading.Event(), []
+    monkeypatch.setattr("workbench.session.autosave.save_label", lambda *a: going_on.wait(30) and save_label(*a))
+    opened.label_saved.connect(lambda saved: states.append(opened.rows[saved].status))
+    opened.notes.set_status("started")
+    opened.autosave.retry()
+    opened.notes.set_status("done")
+    going_on.set()
+    qtbot.waitUntil(lambda: opened.autosave.state == "saved")
+    assert len(states) == 2 and set(states) == {"done"}
+
+
 # --- restore of a step ------------------------------------------------------------------------------------------
 
 

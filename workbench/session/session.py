@@ -348,7 +348,8 @@ class SessionParts(QObject):
 
     def _label_saved(self, key: str, saved: Saved) -> None:
         self.undo_stack.contents[key] = saved.content
-        self.image_list.put(saved_row(self.image_list.row(key), saved))
+        row, changed = saved_row(self.image_list.row(key), saved), self.autosave.unsaved(key)
+        self.image_list.put(row if changed is None else noted_row(row, changed.note))  # changed during the save
         if saved.counts is not None:
             self.image_list.invalidate(key)
         self.label_saved.emit(key)
