@@ -51,8 +51,9 @@ def test_labels_made_during_a_training_enter_it(user, qtbot, root):
     assert line.check.isChecked()
     training.start("unet", epochs=2, device="cpu", widths=[4, 8], patch=32, batch=4)
     qtbot.waitUntil(lambda: received(Preview, picture=session.key), timeout=60_000)
-    qtbot.waitUntil(lambda: window.overlay.maps is not None, timeout=10_000)
-    assert window.overlay.maps.adjustable and "After step" in window.header.prediction.text()
+    # Before it, the instant overlay is shown.
+    qtbot.waitUntil(lambda: "After step" in window.header.prediction.text(), timeout=10_000)
+    assert window.overlay.maps.adjustable
     following = session.keys[session.keys.index(session.key) + 1]
     qtbot.waitUntil(lambda: received(BestKept, waiting=True), timeout=60_000)
     qtbot.waitUntil(lambda: received(Preview, picture=following), timeout=30_000)  # predicted ahead
