@@ -3946,8 +3946,8 @@
         <translation>差值（95% 置信区间）</translation>
     </message>
     <message>
-        <source>Second run</source>
-        <translation>第二条训练记录</translation>
+        <source>Second run is</source>
+        <translation>第二条训练记录的结果</translation>
     </message>
 </context>
 <context>
@@ -12742,6 +12742,10 @@
     <message>
         <source>With {n} or more images, the rule is measured on parts that it was not chosen on: chosen on one half of them, measured on the other, and vice versa.</source>
         <translation>有 {n} 张及以上图片时，规则在未用于选择它的零件上统计：在一半零件上选定，在另一半上统计，然后交换。</translation>
+    </message>
+    <message>
+        <source>The rule was entered and not chosen on images. On new parts its result may differ from that on these images.</source>
+        <translation>该规则由用户输入，并非根据图片选出。用于新零件时，结果可能与这些图片上的不同。</translation>
     </message>
     <message>
         <source>The rule was chosen on other images.</source>

@@ -42,6 +42,9 @@ def test_few_parts_or_images_are_stated():
     assert choose_rule(RuleChoice("budget", 5), few).mass == pytest.approx(9.9)
     assert "10 good images are too few" in rule_note(RuleChoice("budget", 5), few, "same")
     assert "at least 19 are needed" in rule_note(RuleChoice("budget", 5), few, "same")
+    # Its counts are not those of the threshold that the sentence names.
+    assert "chosen on all other parts" in rule_note(RuleChoice("budget", 5), few, "leave_one_out")
+    assert rule_note(RuleChoice("mass", 5), few, "same").id == "verdict.entered"
     parts = [image(float(n), False, f"{n % 4}") for n in range(40)]
     assert 38 <= choose_rule(RuleChoice("budget", 5), parts).mass < 39
     assert "show 4 parts" in rule_note(RuleChoice("budget", 5), parts, "same")

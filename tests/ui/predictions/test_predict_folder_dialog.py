@@ -6,6 +6,7 @@ import json
 import shutil
 import threading
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -138,6 +139,15 @@ def test_names_are_whole_and_unsure_is_translated(
     request.addfinalizer(lambda: [*map(qapp.removeTranslator, translators), formatting.install(qapp, "en")])
     assert column_texts(dialog, 1)[column_texts(dialog, 0).index(name)].startswith("不确定：")
     assert image_texts.summary_text(ResultsSummary(6, {"unsure": 3}, None)).startswith("不确定 3")
+
+
+def test_areas_of_all_images_have_the_unit_of_the_largest(dialog):
+    for number, area in enumerate((468_125.0, 2_350_000.0, 601_875.0)):
+        region = SimpleNamespace(area=area / 625, area_um2=area)
+        path = Path(f"{number}.png")
+        dialog.results.add(prediction_jobs.ImagePredicted(number, 3, path, path, found=1, largest=region))
+        dialog.results.index(0, 4).data()
+    assert column_texts(dialog, 4) == ["0.468 mm²", "2.35 mm²", "0.602 mm²"]
 
 
 def test_stopped_prediction_continues(dialog, gray_export, images, tmp_path, qtbot, monkeypatch):

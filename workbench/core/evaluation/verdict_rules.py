@@ -26,7 +26,7 @@ import numpy as np
 from workbench.core.evaluation.confidence import Z, upper_limit
 from workbench.core.evaluation.intervals import MIN_PARTS, Interval, limits, share_interval, sum_by_part
 from workbench.core.evaluation.stored_predictions import ANY, ImageEvaluation, StoredPrediction
-from workbench.core.messages import Message
+from workbench.core.messages import Message, join
 from workbench.inference.region_table import REJECT, REWORK, UNSURE, RegionLimit, RegionTable, round_mass
 from workbench.inference.verdict_rule import BAD, GOOD, VerdictRule, outcome_of
 
@@ -242,20 +242,22 @@ def choose_rule(choice: RuleChoice, images: Sequence[ScoredImage]) -> VerdictRul
 
 def rule_note(choice: RuleChoice, images: Sequence[ScoredImage], method: Method) -> Message:
     """Return a sentence on how far the result of a rule on these images holds for new parts."""
+    apart = {"cross_fitted": "verdict.cross_fitted", "leave_one_out": "verdict.leave_one_out"}.get(method)
+    measured = [Message(apart, n=MIN_CROSS_FIT)] if apart is not None else []
     if choice.by == "budget":
         good, parts = sum(not image.defective for image in images), _good_parts(images)
         fields = {"needed": math.ceil(100 / choice.value - 1e-9) - 1, "budget": f"{choice.value:g}"}
         if not good:
             return Message("verdict.no_good")
         if not _enough(good, choice.value / 100):
-            return Message("verdict.few_good_for_budget", n=good, **fields)
+            few = Message("verdict.few_good_for_budget", n=good, **fields)
+            return join("list.sentences", [few, *measured])
         if not _enough(parts, choice.value / 100):
-            return Message("verdict.few_parts_for_budget", n=parts, **fields)
-    if method == "cross_fitted":
-        return Message("verdict.cross_fitted", n=MIN_CROSS_FIT)
-    if method == "leave_one_out":
-        return Message("verdict.leave_one_out", n=MIN_CROSS_FIT)
-    return Message("verdict.same_images" if method == "same" else "verdict.other_images")
+            few = Message("verdict.few_parts_for_budget", n=parts, **fields)
+            return join("list.sentences", [few, *measured])
+    if not choice.measured:
+        return Message("verdict.entered")
+    return measured[0] if measured else Message("verdict.same_images" if method == "same" else "verdict.other_images")
 
 
 def _enough(count: int, share: float) -> bool:

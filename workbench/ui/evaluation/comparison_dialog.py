@@ -79,7 +79,7 @@ class MetricTable(QTableWidget):
     def show_metrics(self, compared: ComparedEvaluations) -> None:
         names = [formatting.run_name(each.run) for each in (compared.first, compared.second)]
         self.setHorizontalHeaderLabels(
-            [self.tr("Metric"), *names, self.tr("Difference (95% CI)"), self.tr("Second run")]
+            [self.tr("Metric"), *names, self.tr("Difference (95% CI)"), self.tr("Second run is")]
         )
         rows = comparison_rows(compared.comparison)
         self.setRowCount(len(rows))

@@ -35,7 +35,7 @@ from workbench.ui.images.inbox_dialog import pixmap, preview
 from workbench.ui.text.formatting import capitalized, problem_text, translate_message
 from workbench.ui.widgets.box_layouts import in_column, in_row
 from workbench.ui.widgets.dialogs import PathField
-from workbench.ui.widgets.text_labels import resize_for_text, set_disabled_reason
+from workbench.ui.widgets.text_labels import align_text, resize_for_text, set_disabled_reason
 from workbench.ui.widgets.theme import ThemeManager
 from workbench.ui.widgets.themed_plot import ThemedPlot
 
@@ -164,6 +164,7 @@ class DriftDialog(QDialog):
         self.stations.hide()
         self.hours = QSpinBox(maximum=10_000, keyboardTracking=False, accessibleName=self.tr("Hours of the reference"))
         self.hours.setSpecialValueText(self.tr("Automatic"))
+        align_text(self.hours)
         self.hours.setSuffix(self.tr(" h"))
         self.hours.setToolTip(self.tr("The first hours with images, with which the others are compared"))
         self.choose = QPushButton(self.tr("Use selected rows as reference"), objectName="link", autoDefault=False)

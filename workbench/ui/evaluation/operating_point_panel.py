@@ -131,6 +131,7 @@ class _Sentence(QFrame):
         self._context = context
         self.most = QSpinBox(maximum=_MOST, value=limit.most, keyboardTracking=False)
         self.most.setAccessibleName(self.tr("Number that an image may have"))
+        align_text(self.most)
         self.name, self.outcome = QComboBox(minimumContentsLength=4), QComboBox()
         self.name.setSizeAdjustPolicy(QComboBox.SizeAdjustPolicy.AdjustToMinimumContentsLengthWithIcon)
         self.name.setAccessibleName(self.tr("Class of the sentence"))

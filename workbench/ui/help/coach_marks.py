@@ -85,6 +85,7 @@ class CoachMarks(QFrame):
         self.title.setText(mark.title)
         self.text.setText(mark.text())
         self.place.setText(self.tr("{number} of {count}").format(number=self.number + 1, count=count))
+        self.skip.setVisible(self.number + 1 < count)
         self.next.setText(self.tr("Next") if self.number + 1 < count else self.tr("Done"))
         self._arrange()
         self.next.setFocus(Qt.FocusReason.OtherFocusReason)

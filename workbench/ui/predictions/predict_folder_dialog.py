@@ -37,10 +37,12 @@ class ResultsModel(QAbstractTableModel):
     def __init__(self, parent: QWidget) -> None:
         super().__init__(parent)
         self.rows: list[ImagePredicted] = []
+        self._largest = 0.0  # µm²
 
     def clear(self) -> None:
         self.beginResetModel()
         self.rows.clear()
+        self._largest = 0.0
         self.endResetModel()
 
     def add(self, entry: ImagePredicted) -> None:
@@ -51,6 +53,10 @@ class ResultsModel(QAbstractTableModel):
         self.beginInsertRows(QModelIndex(), len(self.rows), len(self.rows))
         self.rows.append(entry)
         self.endInsertRows()
+        area = entry.largest.area_um2 if entry.largest is not None else None
+        if area is not None and area > self._largest:  # the areas of all rows have the unit of the largest
+            self._largest = area
+            self.dataChanged.emit(self.index(0, 4), self.index(len(self.rows) - 1, 4))
 
     def rowCount(self, parent: _Index = QModelIndex()) -> int:  # noqa: B008
         return 0 if parent.isValid() else len(self.rows)
@@ -101,12 +107,13 @@ class ResultsModel(QAbstractTableModel):
         if column == 3:
             return formatting.number(row.found) if row.found else ""
         if column == 4:
-            return "" if row.largest is None else formatting.region_area(row.largest.area, row.largest.area_um2)
+            largest = row.largest
+            return "" if largest is None else formatting.region_area(largest.area, largest.area_um2, self._largest)
         return "" if row.why else f"{row.milliseconds:.0f}"
 
 
 def _remarks(row: ImagePredicted) -> str:
-    """Return why an image was skipped, or why its result is unsure; "" if neither is true."""
+    """Return why an image was skipped, or why its result is unsure, or what is told about its pixels; "" if nothing."""
     reasons = [row.why] if row.why else row.input.why if row.input else ()
     return "\n".join(map(translate_message, reasons))
 

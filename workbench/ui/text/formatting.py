@@ -184,9 +184,12 @@ def area(pixels: float, um_per_pixel: float | None = None) -> str:
     return text if um_per_pixel is None else f"{text}  ·  {_metric(pixels * um_per_pixel**2, 2)}"
 
 
-def region_area(pixels: float, um2: float | None) -> str:
-    """Return an area in the metric unit that suits it; in px² if the scale is unknown, um2 None."""
-    return area(pixels) if um2 is None else _metric(um2, 2)
+def region_area(pixels: float, um2: float | None, largest: float | None = None) -> str:
+    """Return an area in the metric unit that suits it; in px² if the scale is unknown, um2 None.
+
+    largest: area in µm² of those that are stated together, whose unit all have.
+    """
+    return area(pixels) if um2 is None else _metric(um2, 2, largest)
 
 
 _UNITS = (
@@ -209,8 +212,8 @@ def significant(value: float) -> str:
     return number(value, min(digits, 3))
 
 
-def _metric(value: float, power: int) -> str:
-    unit, factor = metric_unit(value, power)
+def _metric(value: float, power: int, largest: float | None = None) -> str:
+    unit, factor = metric_unit(value if largest is None else largest, power)
     return QCoreApplication.translate("words", "{n} {unit}").format(n=significant(value / factor), unit=unit)
 
 
