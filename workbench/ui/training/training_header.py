@@ -6,6 +6,7 @@ It is all that is shown of a training until the user unfolds the panel.
 from __future__ import annotations
 
 from PySide6.QtCore import QPoint, QSize, Qt, Signal
+from PySide6.QtGui import QPaintEvent
 from PySide6.QtWidgets import (
     QComboBox,
     QFrame,
@@ -14,6 +15,9 @@ from PySide6.QtWidgets import (
     QListWidget,
     QListWidgetItem,
     QPushButton,
+    QStyle,
+    QStyleOptionComboBox,
+    QStylePainter,
     QToolButton,
     QVBoxLayout,
     QWidget,
@@ -83,6 +87,15 @@ class RunSelector(QComboBox):
                 used = self._run_list.in_use
                 self._show_run(0 if used is None else max(0, self.findData(used.name)))
         self.relisted.emit()
+
+    def paintEvent(self, event: QPaintEvent) -> None:
+        """Draw the selector with an ellipsis in a text that is too long."""
+        painter, option = QStylePainter(self), QStyleOptionComboBox()
+        self.initStyleOption(option)
+        width = self.width() - _ARROW
+        option.currentText = self.fontMetrics().elidedText(option.currentText, Qt.TextElideMode.ElideRight, width)
+        painter.drawComplexControl(QStyle.ComplexControl.CC_ComboBox, option)
+        painter.drawControl(QStyle.ControlElement.CE_ComboBoxLabel, option)
 
     def _show_run(self, index: int) -> None:
         project = self._session.project
