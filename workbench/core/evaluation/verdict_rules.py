@@ -26,7 +26,7 @@ import numpy as np
 from workbench.core.evaluation.confidence import Z, upper_limit
 from workbench.core.evaluation.intervals import MIN_PARTS, Interval, limits, share_interval, sum_by_part
 from workbench.core.evaluation.stored_predictions import ANY, ImageEvaluation, StoredPrediction
-from workbench.core.messages import Message, join
+from workbench.core.messages import Message
 from workbench.inference.region_table import REJECT, REWORK, UNSURE, RegionLimit, RegionTable, round_mass
 from workbench.inference.verdict_rule import BAD, GOOD, VerdictRule, outcome_of
 
@@ -243,7 +243,8 @@ def choose_rule(choice: RuleChoice, images: Sequence[ScoredImage]) -> VerdictRul
 def rule_note(choice: RuleChoice, images: Sequence[ScoredImage], method: Method) -> Message:
     """Return a sentence on how far the result of a rule on these images holds for new parts."""
     apart = {"cross_fitted": "verdict.cross_fitted", "leave_one_out": "verdict.leave_one_out"}.get(method)
-    measured = [Message(apart, n=MIN_CROSS_FIT)] if apart is not None else []
+    measured = None if apart is None else Message(apart, n=MIN_CROSS_FIT)
+    few: Message | None = None
     if choice.by == "budget":
         good, parts = sum(not image.defective for image in images), _good_parts(images)
         fields = {"needed": math.ceil(100 / choice.value - 1e-9) - 1, "budget": f"{choice.value:g}"}
@@ -251,13 +252,13 @@ def rule_note(choice: RuleChoice, images: Sequence[ScoredImage], method: Method)
             return Message("verdict.no_good")
         if not _enough(good, choice.value / 100):
             few = Message("verdict.few_good_for_budget", n=good, **fields)
-            return join("list.sentences", [few, *measured])
-        if not _enough(parts, choice.value / 100):
+        elif not _enough(parts, choice.value / 100):
             few = Message("verdict.few_parts_for_budget", n=parts, **fields)
-            return join("list.sentences", [few, *measured])
+    if few is not None:
+        return few if measured is None else Message("list.sentences", first=few, rest=measured)
     if not choice.measured:
         return Message("verdict.entered")
-    return measured[0] if measured else Message("verdict.same_images" if method == "same" else "verdict.other_images")
+    return measured or Message("verdict.same_images" if method == "same" else "verdict.other_images")
 
 
 def _enough(count: int, share: float) -> bool:
