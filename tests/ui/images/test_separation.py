@@ -175,6 +175,8 @@ def test_enter_marks_no_defective_image_without_a_painted_defect(wall, applicati
     assert statuses(session) == {"00": "started"} and session.opening == "p00.png"
     message = window.messages.shown[-1]
     assert message.text == "No defect is painted on p00.png, so it is not marked as done."
+    session.open_image("p01.png")  # the button is for the image that the message names
+    qtbot.waitUntil(lambda: session.key == "p01.png")
     message.findChild(QPushButton).click()
     assert statuses(session) == {"00": "done"}
 

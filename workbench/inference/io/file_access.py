@@ -156,7 +156,7 @@ _LATER = 10.0  # seconds
 def discard_temporary(path: Path) -> None:
     """Remove a file or folder that nobody uses again, as far as possible.
 
-    What another program still holds is removed later, by a thread for which the end of this process waits.
+    A thread removes later what another program still holds; the process ends only after it.
     """
     remove = discard_tree if path.is_dir() else remove_file
     with contextlib.suppress(OSError):

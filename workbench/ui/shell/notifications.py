@@ -127,13 +127,14 @@ class Notifications(QObject):
         if reason == "not shown":
             self.image_not_shown(self._session.opening or "")
         elif reason == "not painted":
-            text = self.tr("No defect is painted on {name}, so it is not marked as done.")
+            text, key = self.tr("No defect is painted on {name}, so it is not marked as done."), self._session.key or ""
             self._messages.show_message(
                 "info",
-                text.format(name=PurePosixPath(self._session.key or "").name),
+                text.format(name=PurePosixPath(key).name),
                 self.tr("If it shows none, mark it as good."),
                 button=self.tr("Mark as good"),
-                callback=lambda: self._session.verdict_steps.set_status("done"),
+                # Another image may be open by then.
+                callback=lambda: self._session.verdict_steps.set_statuses([key], "done"),
                 topic="refused",
             )
         elif reason == "no class":
