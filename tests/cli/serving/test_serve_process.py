@@ -6,6 +6,7 @@ import argparse
 import contextlib
 import multiprocessing
 import os
+import signal
 import socket
 import subprocess
 import sys
@@ -158,6 +159,31 @@ def refuse(folder, *options, before="pass"):
     )
     assert done.stdout == "" and "Traceback" not in done.stderr
     return done.returncode, done.stderr
+
+
+def test_an_interrupted_wait_stops_all_processes(monkeypatch):
+    """On Windows Ctrl+C interrupts the wait for the processes with InterruptedError."""
+    stopped = []
+
+    class Worker:
+        def __init__(self, plan, bound, cells, row):
+            self.pipe, self.ready, self.started = None, True, 0.0
+            self.request_stop, self.is_dead = (lambda: stopped.append(row)), (lambda: False)
+
+        def join(self, until):
+            pass
+
+    def wait(pipes, timeout):
+        signal.raise_signal(signal.SIGINT)
+        raise InterruptedError
+
+    monkeypatch.setattr(http_server, "_Worker", Worker)
+    monkeypatch.setattr(http_server.connection, "wait", wait)
+    limits = http_server.Limits()
+    with contextlib.closing(socket.socket()) as bound:
+        plan = http_server.ServerPlan(folder="", engine="", threads=None, token=None, limits=limits, workers=2)
+        http_server.serve_with_workers(plan, bound, lambda: None)
+    assert stopped == [0, 1]
 
 
 def test_changed_export_is_not_served(gray_export):

@@ -381,7 +381,8 @@ def serve_with_workers(plan: ServerPlan, bound: socket.socket, on_listening: Cal
             workers += [_Worker(plan, bound, cells, row) for row in range(plan.workers)]
             announced, early_exits = False, 0
             while not stopping.is_set():
-                connection.wait([worker.pipe for worker in workers], timeout=0.2)
+                with contextlib.suppress(InterruptedError):  # by Ctrl+C, on Windows
+                    connection.wait([worker.pipe for worker in workers], timeout=0.2)
                 for row, worker in enumerate(workers):
                     if not worker.is_dead() or stopping.is_set():
                         continue
@@ -421,6 +422,8 @@ class _Worker:
         try:
             while self.pipe.poll():
                 self.ready = bool(self.pipe.recv())
+        except InterruptedError:
+            return False
         except (EOFError, OSError):
             self.process.join(5)
             return True
