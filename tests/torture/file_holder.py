@@ -3,7 +3,8 @@
     python -m tests.torture.file_holder FOLDER SHARE LOW HIGH CHANCE
 
 holds each new or changed file below FOLDER once with the probability CHANCE, for LOW to HIGH milliseconds. SHARE: sum
-of 1 (others may read), 2 (write), 4 (replace and delete). It ends with its standard input.
+of 1 (others may open it to read), 2 (write), 4 (replace and delete); of 8 (its content is locked, as by a backup
+program) and 16 (it is mapped into memory, as by a viewer). It ends with its standard input.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 READ, OPEN_EXISTING = 0x80000000, 3
-SHARING = {"none": 0, "read": 1, "read and write": 3, "all": 7}
+SHARING = {"none": 0, "read": 1, "read and write": 3, "all": 7, "locked": 7 | 8, "mapped": 7 | 16}
 
 
 @contextlib.contextmanager
@@ -28,13 +29,22 @@ def held(path: Path, share: int = 0) -> Iterator[None]:
     """Hold one file while the block runs. Raises OSError if that is not possible."""
     kernel = ctypes.WinDLL("kernel32", use_last_error=True)  # type: ignore[attr-defined]
     kernel.CreateFileW.restype = ctypes.c_void_p
-    handle = kernel.CreateFileW(str(path), READ, share, None, OPEN_EXISTING, 0, None)
+    kernel.CreateFileMappingW.restype = kernel.MapViewOfFile.restype = ctypes.c_void_p
+    handle = kernel.CreateFileW(str(path), READ, share & 7, None, OPEN_EXISTING, 0, None)
     if handle in (None, ctypes.c_void_p(-1).value):
         raise OSError(ctypes.get_last_error(), "the file cannot be held", str(path))  # type: ignore[attr-defined]
+    file, view = ctypes.c_void_p(handle), None
+    if share & 8:
+        kernel.LockFile(file, 0, 0, 0xFFFFFFFF, 0)
+    if share & 16:
+        mapping = ctypes.c_void_p(kernel.CreateFileMappingW(file, None, 2, 0, 0, None))
+        view = ctypes.c_void_p(kernel.MapViewOfFile(mapping, 4, 0, 0, 0))
+        kernel.CloseHandle(mapping)
     try:
         yield
     finally:
-        kernel.CloseHandle(ctypes.c_void_p(handle))
+        kernel.UnmapViewOfFile(view)
+        kernel.CloseHandle(file)
 
 
 @contextlib.contextmanager

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import os
 import shutil
 import sys
@@ -15,7 +16,7 @@ import numpy as np
 import pytest
 
 from workbench.core.problems import CannotWrite, LabelHeld, MaskHeld, NameRefused, NoteHeld, ProjectHeld
-from workbench.core.project import file_transaction, storage
+from workbench.core.project import annotation, file_transaction, storage
 from workbench.core.project.annotation import Note, load_note, read_mask
 from workbench.core.project.class_merge import ClassMerge
 from workbench.core.project.import_journal import ImportJournal
@@ -71,6 +72,73 @@ def test_file_that_stays_held_is_reported_as_such(tmp_path, refuse):
     assert "close it in the program" in str(held.value)
     with pytest.raises(ReadError):
         image_io.read_image(path)
+
+
+@pytest.fixture
+def locked(refuse, monkeypatch) -> Callable[[int], None]:
+    """Refuse the next `times` reads and writes of open files, as where another program has locked a part of them."""
+    left = [0]
+
+    class Locked(io.FileIO):
+        def _check(self) -> None:
+            left[0] -= 1
+            if left[0] >= 0:
+                raise PermissionError(13, "Permission denied")
+
+        def read(self, size: int = -1) -> bytes:
+            self._check()
+            return super().read(size)
+
+        def readinto(self, buffer: Any) -> int:
+            self._check()
+            return super().readinto(buffer)
+
+        def write(self, data: Any) -> int:
+            self._check()
+            return super().write(data)
+
+    monkeypatch.setattr(file_access, "open_regular", Locked)
+    opened = Path.open
+
+    def open_path(path: Path, mode: str = "r", *rest: Any, **options: Any) -> Any:
+        return io.BufferedWriter(Locked(path, mode)) if mode == "xb" else opened(path, mode, *rest, **options)
+
+    monkeypatch.setattr(Path, "open", open_path)
+    monkeypatch.setattr(annotation, "open_regular", Locked)
+
+    def lock(times: int) -> None:
+        left[0] = times
+        file_access._held.clear()
+
+    return lock
+
+
+@pytest.mark.parametrize("size", [10, 100_000])
+def test_locked_part_of_a_file_is_read_and_written_once_it_is_free(tmp_path, locked, size):
+    path, data = tmp_path / "a", bytes(range(10)) * (size // 10)
+    for access, result in (
+        (lambda: file_access.write_atomic(path, data), None),
+        (lambda: file_access.read_regular(path), data),
+        (lambda: file_access.load_regular(path).tobytes(), data),
+    ):
+        locked(3)
+        assert access() == result
+        locked(4)
+        with pytest.raises(PermissionError):
+            access()
+        locked(0)
+    assert path.read_bytes() == data and [*tmp_path.iterdir()] == [path]
+
+
+def test_mask_whose_content_stays_locked_is_held_and_not_broken(tmp_path, locked):
+    path = tmp_path / "a.png"
+    image_io.write_png(path, np.ones((3, 4), np.uint8))
+    locked(3)
+    assert (read_mask(path) == 1).all()
+    locked(1000)
+    with pytest.raises(MaskHeld) as held:
+        read_mask(path)
+    assert "close it in the program" in str(held.value)
 
 
 def test_drive_without_a_disk_is_not_taken_for_a_file_that_is_open(monkeypatch, refuse):

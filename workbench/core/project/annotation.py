@@ -33,7 +33,7 @@ from workbench.core.project.sources import walk
 from workbench.core.stored_model import StoredModel
 from workbench.inference.inspection_area import InspectionArea, area_of
 from workbench.inference.io import file_access, image_io
-from workbench.inference.io.file_access import open_regular, read_regular
+from workbench.inference.io.file_access import open_regular, patiently, read_regular
 from workbench.inference.io.opencv import cv2
 from workbench.inference.part_position import Placement
 
@@ -309,22 +309,8 @@ def read_mask(path: Path, size: tuple[int, int] | None = None, data: bytes | Non
     """
     from PIL import UnidentifiedImageError
 
-    from workbench.core.images.pillow import Image
-
     try:
-        source = open_regular(path) if data is None else io.BytesIO(data)
-        with source as opened, Image.open(opened, formats=("PNG",)) as file:
-            width, height = file.size
-            if size is not None and (width, height) != tuple(size):
-                raise problems.MaskWrongSize(
-                    path=str(path), mask_width=width, mask_height=height, width=size[0], height=size[1]
-                )
-            if file.mode not in ("1", "P", "L"):
-                raise problems.MaskBroken(path=str(path), why=Message("mask.not_ids", mode=file.mode))
-            too_large = image_io.size_problem(width, height, width * height)
-            if too_large:
-                raise problems.MaskBroken(path=str(path), why=too_large)
-            return np.array(file, dtype=np.uint8, order="C")
+        return patiently(_decode_mask, path, size, data)
     except FileNotFoundError:
         raise
     except UnidentifiedImageError:
@@ -334,6 +320,24 @@ def read_mask(path: Path, size: tuple[int, int] | None = None, data: bytes | Non
         raise kind(path=str(path), why=_why(error)) from error
     except (ValueError, SyntaxError, EOFError, MemoryError) as error:
         raise problems.MaskBroken(path=str(path), why=str(error) or type(error).__name__) from error
+
+
+def _decode_mask(path: Path, size: tuple[int, int] | None, data: bytes | None) -> np.ndarray:
+    from workbench.core.images.pillow import Image
+
+    source = open_regular(path) if data is None else io.BytesIO(data)
+    with source as opened, Image.open(opened, formats=("PNG",)) as file:
+        width, height = file.size
+        if size is not None and (width, height) != tuple(size):
+            raise problems.MaskWrongSize(
+                path=str(path), mask_width=width, mask_height=height, width=size[0], height=size[1]
+            )
+        if file.mode not in ("1", "P", "L"):
+            raise problems.MaskBroken(path=str(path), why=Message("mask.not_ids", mode=file.mode))
+        too_large = image_io.size_problem(width, height, width * height)
+        if too_large:
+            raise problems.MaskBroken(path=str(path), why=too_large)
+        return np.array(file, dtype=np.uint8, order="C")
 
 
 def _why(error: OSError) -> str:

@@ -52,7 +52,7 @@ def patiently(access: Callable[..., Result], *arguments: Any) -> Result:
         except OSError as error:
             if not _is_held(error) and getattr(error, "winerror", None) != _NOT_EMPTY:
                 raise
-            if _held.get(str(error.filename), 0.0) > time.monotonic():
+            if _held.get(_name(error, arguments), 0.0) > time.monotonic():
                 raise
         time.sleep(pause)
     try:
@@ -60,8 +60,13 @@ def patiently(access: Callable[..., Result], *arguments: Any) -> Result:
     except PermissionError as error:
         if len(_held) > 1000:
             _held.clear()
-        _held[str(error.filename)] = time.monotonic() + _REPEATED
+        _held[_name(error, arguments)] = time.monotonic() + _REPEATED
         raise
+
+
+def _name(error: OSError, arguments: tuple[Any, ...]) -> str:
+    """Return which file was refused. Reading and writing an open file, of which a part is locked, states none."""
+    return str(error.filename or next(iter(arguments), ""))
 
 
 def _is_held(error: BaseException) -> bool:
@@ -183,7 +188,14 @@ UNSUPPORTED = (errno.EINVAL, errno.ENOSYS, errno.EOPNOTSUPP)  # answers of netwo
 def write_atomic(path: Path | str, data: bytes | memoryview) -> None:
     """Write `data` to `path` through a temporary file in the same folder. Creates the folder. Raises OSError."""
     with replacing(path) as file:
-        file.write(data)
+        patiently(_write, path, file, data)
+
+
+def _write(path: Path | str, file: BinaryIO, data: bytes | memoryview) -> None:
+    """Write a file from its beginning: a former attempt may have met a part that another program had locked."""
+    file.seek(0)
+    file.write(data)
+    file.flush()
 
 
 def sync(descriptor: int) -> None:
@@ -329,17 +341,27 @@ def open_regular(path: Path | str) -> FileIO:
 
 def read_regular(path: Path | str) -> bytes:
     """Return the content of a regular file. Raises OSError."""
-    with open_regular(path) as file:
-        return file.read()
+    return patiently(_read, path, lambda file: file.read())
 
 
 def load_regular(path: Path | str, limit: int | None = None) -> np.ndarray:
     """Return the content of a regular file as uint8 (n,). Raises OSError, and ValueError beyond `limit` bytes."""
-    with open_regular(path) as file:
+
+    def load(file: FileIO) -> np.ndarray:
         size = os.fstat(file.fileno()).st_size
         if limit is not None and size > limit:
             raise ValueError(f"its {size / 1e6:.0f} MB are over the limit of {limit / 1e6:.0f} MB for a file")
-        return np.fromfile(file, np.uint8)
+        data, count = np.empty(size, np.uint8), 0  # np.fromfile ends without an error where the file is locked
+        while count < size and (read := file.readinto(data.data[count:])):
+            count += read
+        return data[:count]
+
+    return patiently(_read, path, load)
+
+
+def _read(path: Path | str, read: Callable[[FileIO], Result]) -> Result:
+    with open_regular(path) as file:
+        return read(file)
 
 
 class FileView:
