@@ -30,6 +30,7 @@ from workbench.session.session import Session
 pytestmark = pytest.mark.skipif(sys.platform != "win32", reason="an open file can be replaced and removed here")
 
 COUNT = 4
+SHORT = ("--model", "unet", "--epochs", "1", "--set", "widths=[4,8]", "--set", "patch=32", "--set", "validations=1")
 
 
 @pytest.fixture
@@ -133,7 +134,7 @@ def test_training_and_export_with_files_held_for_a_moment(sharing, tmp_path, lab
         pass
     run(capsys, "import", root, labeled)
     with holding(tmp_path / "work", SHARING[sharing], 20, 150):
-        trained = run(capsys, "train", root, "--model", "unet", "--epochs", "1")
+        trained = run(capsys, "train", root, *SHORT)
         dataset = json.loads((root / "runs" / Path(trained["run"]).name / "dataset.json").read_text("utf-8"))
         assert len(dataset["items"]) == COUNT
         assert run(capsys, "evaluate", root, "--split", "all")["pictures"]
@@ -178,6 +179,7 @@ def settled(*folders: Path) -> bool:
 
 
 @pytest.mark.slow
+@pytest.mark.timeout(3000)
 @pytest.mark.parametrize("sharing", SHARING)
 def test_commands_with_some_files_held_for_five_seconds(sharing, tmp_path, labeled, capsys, qtbot):
     """Test that a command ends well or says which file another program has open, and then ends well when repeated."""
@@ -223,6 +225,7 @@ def test_commands_with_some_files_held_for_five_seconds(sharing, tmp_path, label
 
 
 @pytest.mark.slow
+@pytest.mark.timeout(3000)
 @pytest.mark.parametrize("sharing", SHARING)
 def test_training_and_export_with_some_files_held_for_five_seconds(sharing, tmp_path, labeled, capsys):
     """Test also that an export, which writes too many files to meet no held one, leaves nothing over."""
@@ -232,7 +235,7 @@ def test_training_and_export_with_some_files_held_for_five_seconds(sharing, tmp_
         pass
     run(capsys, "import", root, labeled)
     with holding(work, SHARING[sharing], 4900, 5000, 0.15):
-        persist(verb(capsys, "train", root, "--model", "unet", "--epochs", "1"))
+        persist(verb(capsys, "train", root, *SHORT))
         assert persist(verb(capsys, "evaluate", root, "--split", "all"))["pictures"] == COUNT
         export = verb(capsys, "export", root, "--out", work / "line", "--formats", "onnx")
         try:
