@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
 import threading
 from pathlib import Path
 
@@ -17,7 +15,6 @@ from workbench.core import problems
 from workbench.core.geometry.drawing import Rect
 from workbench.core.project import annotation
 from workbench.core.project.project import Project
-from workbench.core.runs.launch import worker_environment
 from workbench.inference.io import file_access
 from workbench.session.journal import Journal, decode_records, encode_record
 from workbench.session.label import Label, MaskChanged, save_label
@@ -142,10 +139,6 @@ def test_stroke_included_in_save_is_removed_from_journal(opened):
     runner_of(opened.autosave).wait()
     assert opened.autosave.state == "saved" and saved_mask(opened, opened.key)[60, 60] == 2
     assert not journal_files(opened)
-
-
-def child_env():
-    return {**worker_environment(), "QT_QPA_PLATFORM": "offscreen"}
 
 
 # --- file of the journal --------------------------------------------------------------------------------
@@ -281,37 +274,3 @@ def test_strokes_for_broken_mask_stay_in_journal(session, root, qtbot):
     assert session.open_project(root) and session.flush()
     assert np.array_equal(saved_mask(session, key), expected)
     assert not list((root / "journal").iterdir())
-
-
-def test_session_does_not_import_paddle(root):
-    code = (
-        "import sys\n"
-        "from PySide6.QtCore import QCoreApplication\n"
-        "app = QCoreApplication([])\n"
-        "from workbench.session.session import Session\n"
-        "from workbench.session.training.training_control import TrainingControl\n"
-        "from workbench.session.training.trainer_thread import ExportJob\n"
-        "from workbench.session.predictions import Predictions\n"
-        "from workbench.session.training.telemetry import TelemetryThread\n"
-        "from workbench.core.runs.run import Run\n"
-        "session = Session()\n"
-        "training, exporter, predictions = TrainingControl(session), ExportJob(), Predictions(session)\n"
-        "telemetry = TelemetryThread(interval=0.01); telemetry.start()\n"
-        "session.open_project(sys.argv[1])\n"
-        "session.image_list.listed.connect(lambda keys: session.open_image(keys[0]))\n"
-        "def opened(key):\n"
-        "    session.editor.paint_polygon([(1, 1), (9, 1), (9, 9)], 1); session.undo()\n"
-        "    session.notes.set_verdict('NG')\n"
-        "    predictions.load('nowhere'); predictions.predict(key)\n"
-        "session.current.opened.connect(opened)\n"
-        "training.not_started.connect(lambda failed: (print(failed.problem or failed.why), app.quit()))\n"
-        "predictions.failed.connect(lambda problem: training.start('resnet'))\n"
-        "app.exec()\n"
-        "print([name for name in ('paddle', 'PySide6.QtGui', 'PySide6.QtWidgets') if name in sys.modules])\n"
-    )
-    done = subprocess.run(
-        [sys.executable, "-c", code, str(root)], capture_output=True, text=True, env=child_env(), timeout=60
-    )
-    assert done.returncode == 0, done.stderr
-    assert done.stdout.split("\n")[:2] == ["NoVerdicts", "[]"]
-    assert "QThread" not in done.stderr and "Traceback" not in done.stderr
