@@ -7,8 +7,8 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+import scipy  # loads its modules when they are used first
 from hypothesis import given, strategies as st
-from scipy.ndimage import label
 
 from workbench.inference import components
 from workbench.inference.model_settings import SettingsError, load_settings, save_settings, settings_text
@@ -117,7 +117,7 @@ def test_border_of_the_image_does_not_count(seed, border, exponents, rows):
     inside[border : max(border, mask.shape[0] - border), border : max(border, mask.shape[1] - border)] = True
     expected = []
     for class_id in (DARK.id, BRIGHT.id):
-        labels, count = label(mask == class_id, np.ones((3, 3)))
+        labels, count = scipy.ndimage.label(mask == class_id, np.ones((3, 3)))
         for number in range(1, count + 1):
             region = labels == number
             y, x = np.nonzero(region & inside)

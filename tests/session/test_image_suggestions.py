@@ -339,20 +339,20 @@ def test_decisions_survive_kill(open_session, root):
 
 def test_further_suggestions_follow_decisions(open_session, root):
     with Project.open(root) as project:
-        image = np.full((120, 640), 128, np.uint8)
-        image[2:118:6, 2:638:6] = 10  # 20 x 106 single pixels are too small for the run
-        image[3:118:6, 2:638:6] = image[2:118:6, 3:638:6] = image[3:118:6, 3:638:6] = 10
+        image = np.full((120, 160), 128, np.uint8)
+        image[2:118:6, 2:158:6] = 10  # 20 x 26 single pixels are too small for the run
+        image[3:118:6, 2:158:6] = image[2:118:6, 3:158:6] = image[3:118:6, 3:158:6] = 10
         write_png(project.image_path(KEY), image)
     opened = open_session()
     opened.predict()
-    assert len(opened.suggestions.shown) == 200 and opened.suggestions.left_out == 20 * 106 - 200
-    for done in range(200, 20 * 106, 200):  # many more than are listed at a time
+    assert len(opened.suggestions.shown) == 200 and opened.suggestions.left_out == 20 * 26 - 200
+    for done in range(200, 20 * 26, 200):  # many more than are listed at a time
         assert opened.suggestions.accept_all()
         opened.rest()
-        assert len(opened.suggestions.shown) == min(200, 20 * 106 - done)
-        assert opened.suggestions.left_out == max(0, 20 * 106 - done - 200)
+        assert len(opened.suggestions.shown) == min(200, 20 * 26 - done)
+        assert opened.suggestions.left_out == max(0, 20 * 26 - done - 200)
     assert opened.suggestions.accept_all()
-    assert np.count_nonzero(opened.session.mask == 1) == 20 * 106 * 4
+    assert np.count_nonzero(opened.session.mask == 1) == 20 * 26 * 4
 
 
 def test_suggest_all_can_be_stopped_and_resumed(open_session, root, qtbot):

@@ -6,9 +6,8 @@ import dataclasses
 
 import numpy as np
 import pytest
-import scipy  # loads `scipy.stats` when it is used first
+import scipy  # loads its modules when they are used first
 from hypothesis import given, settings as limits, strategies as some
-from scipy import ndimage
 
 from tests.core.evaluation.mask_counts import count_masks, figures_of
 from workbench.core.evaluation import stored_predictions as kept
@@ -125,12 +124,12 @@ def test_metrics_agree_with_other_implementations(seeds, point):
     defects = found = false = 0
     for truth, mask in zip(truths, masks):
         for id in (1, 4):
-            labels, count = ndimage.label(truth == id, EIGHT)
+            labels, count = scipy.ndimage.label(truth == id, EIGHT)
             if count:
-                area = ndimage.sum_labels(np.ones_like(labels), labels, np.arange(1, count + 1))
-                covered = ndimage.sum_labels((mask > 0) & (truth < 254), labels, np.arange(1, count + 1))
+                area = scipy.ndimage.sum_labels(np.ones_like(labels), labels, np.arange(1, count + 1))
+                covered = scipy.ndimage.sum_labels((mask > 0) & (truth < 254), labels, np.arange(1, count + 1))
                 defects, found = defects + count, found + int((covered >= np.maximum(1, 0.1 * area)).sum())
-        labels, count = ndimage.label(mask > 0, EIGHT)
+        labels, count = scipy.ndimage.label(mask > 0, EIGHT)
         for number in range(1, count + 1):
             of_region = truth[labels == number]
             touches = ((of_region > 0) & (of_region < 254)).any()
@@ -147,9 +146,9 @@ def reference_prediction(scores: np.ndarray, point: OperatingPoint) -> np.ndarra
     able = np.where(scores >= np.maximum(levels, 1), scores, 0).astype(int)
     mask = np.where(able.max(axis=0) > 0, np.array([1, 4])[able.argmax(axis=0)], 0)
     for id, least in zip((1, 4), point.min_area):
-        labels, count = ndimage.label(mask == id, EIGHT)
+        labels, count = scipy.ndimage.label(mask == id, EIGHT)
         if count:
-            area = ndimage.sum_labels(np.ones_like(labels), labels, np.arange(count + 1))
+            area = scipy.ndimage.sum_labels(np.ones_like(labels), labels, np.arange(count + 1))
             mask[(labels > 0) & (area[labels] < least)] = 0
     return mask.astype(np.uint8)
 
