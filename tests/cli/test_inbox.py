@@ -105,12 +105,13 @@ def test_several_workers_keep_an_image_once_and_limit_those_of_former_ones(limit
 def test_the_server_keeps_images_as_they_arrived(limited_export, tmp_path):  # noqa: F811
     from tests.cli.serving.conftest import Gated, Served
     from workbench.cli.serving.http_app import create_application
+    from workbench.cli.serving.request_handler import RequestHandler
     from workbench.cli.serving.responses import Limits
 
     predictor = Predictor.open(limited_export)
     plan = KeepPlan(tmp_path / "inbox", 1e9, 1e6, 0)
     with KeptImages(plan, predictor.settings, pytest.fail, 1, 2) as ring:
-        app = create_application(predictor.settings, predictor.engine, limits=Limits(), on_image=ring.offer)
+        app = create_application(RequestHandler(predictor, Limits(), on_image=ring.offer))
         server = Served(app, Gated(predictor.engine), predictor)
         answer = server.predict(png(SPOTS)).json()
         app.state.handler.close()

@@ -6,9 +6,9 @@ import argparse
 import json
 import os
 import secrets
-import socket
 import urllib.parse
 from collections.abc import Callable
+from functools import partial
 from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -48,11 +48,6 @@ class NotAnExport(problems.Problem):
 class CannotListen(problems.Problem):
     message = "Cannot listen on {host}:{port}: {why}."
     advice = "Choose another --port or --host."
-
-
-class ServerFailed(problems.Problem):
-    message = "The server processes end right after their start."
-    advice = "See the messages above, or try --workers 1."
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -110,7 +105,7 @@ def run(options: argparse.Namespace, console: Console) -> dict[str, Any]:
     if not (options.export / MODEL_FILE).is_file():
         raise NotAnExport(path=str(options.export), file=MODEL_FILE)
 
-    from workbench.cli.serving import http_server
+    from workbench.cli.serving import http_app, http_server
 
     try:
         bound = http_server.bind(options.host, options.port)
@@ -119,9 +114,10 @@ def run(options: argparse.Namespace, console: Console) -> dict[str, Any]:
         raise CannotListen(host=options.host, port=options.port, why=why[0].lower() + why[1:]) from error
     keep_freed_memory()
     with bound:
-        predictor = open_model(options.export, engine=options.engine)
+        predictor, is_local = open_model(options.export, engine=options.engine), http_server.is_local(bound)
+        settings = predictor.settings
         if sinks or inbox:
-            RecordMaker(predictor.settings, options.ok_verdict)  # a problem is reported before the server starts
+            RecordMaker(settings, options.ok_verdict)  # a problem is reported before the server starts
         plan = http_server.ServerPlan(
             folder=str(options.export.absolute()),
             engine=options.engine,
@@ -130,22 +126,31 @@ def run(options: argparse.Namespace, console: Console) -> dict[str, Any]:
             workers=options.workers,
             sinks=sinks,
             inbox=inbox,
-            hosts=_hosts(options, http_server.is_local(bound)),
-            threads=_threads_each(options.workers, predictor.settings.threads),
-            # A thread waiting for the network costs little, and only images being processed can share a call.
-            limits=limits_of(options, console.note, threads=8 if predictor.settings.task == "classification" else 4),
+            # Any name is accepted for an address that other machines can reach.
+            hosts=frozenset(map(http_app.host_name, (options.host, *options.allow_host)))
+            if is_local or options.allow_host
+            else None,
+            # A model that takes all cores shares them with the other processes.
+            threads=None if options.workers == 1 or settings.threads else max(1, cores() // options.workers),
+            limits=limits_of(options, console.note),
         )
-        if predictor.settings.not_compared:
-            console.note(predictor.settings.not_compared)
-        if token is None and not http_server.is_local(bound):
+        if settings.not_compared:
+            console.note(settings.not_compared)
+        if token is None and not is_local:
             console.note("Warning: anyone who can reach this machine can use the model. Set --token to prevent this.")
-        announce = _announcement(options, console, predictor, http_server.address_of(bound), token)
-        _serve(plan, predictor, bound, announce)
+        announce = partial(_announce, options, console, predictor, http_server.address_of(bound), token)
+        try:
+            if plan.workers == 1:
+                plan.serve(predictor, bound, announce)
+            else:
+                http_server.serve_with_workers(plan, bound, announce)
+        except OSError as error:
+            raise CannotListen(host=options.host, port=options.port, why=error.strerror or str(error)) from error
     console.note("Stopped.")
     return {}
 
 
-def limits_of(options: argparse.Namespace, note: Callable[[str], None], *, threads: int) -> Limits:
+def limits_of(options: argparse.Namespace, note: Callable[[str], None]) -> Limits:
     """Return the limits that the options request. Options of single limits set the memory or the connections."""
     from workbench.cli.serving.responses import Limits
 
@@ -159,7 +164,6 @@ def limits_of(options: argparse.Namespace, note: Callable[[str], None], *, threa
     if options.stall_timeout is not None or options.idle_timeout is not None:
         note(f"Stalled connections are closed after {Limits.stall:g} s, idle ones after {Limits.idle:g} s.")
     return Limits(
-        threads=threads,
         bytes=int(options.max_mb * 2**20),
         pixels=int(options.max_megapixels * 1e6),
         seconds=options.timeout,
@@ -168,60 +172,20 @@ def limits_of(options: argparse.Namespace, note: Callable[[str], None], *, threa
     )
 
 
-def _hosts(options: argparse.Namespace, local: bool) -> frozenset[str] | None:
-    """Return the names accepted in the Host header. None accepts any, for an address reachable from other machines."""
-    from workbench.cli.serving.http_app import host_name
-
-    if not local and not options.allow_host:
-        return None
-    return frozenset(host_name(name) for name in (options.host, *options.allow_host))
-
-
-def _serve(plan: Any, predictor: Predictor, bound: socket.socket, announce: Callable[[], None]) -> None:
-    from workbench.cli.serving import http_server
-
-    try:
-        if plan.workers == 1:
-            http_server.serve_alone(plan, predictor, bound, announce)
-        else:
-            del predictor
-            http_server.serve_with_workers(plan, bound, announce)
-    except http_server.WorkersFailed:
-        raise ServerFailed() from None
-    except OSError as error:
-        host, port = bound.getsockname()[:2] if bound.fileno() >= 0 else ("this address", "?")
-        raise CannotListen(host=host, port=port, why=error.strerror or str(error)) from error
-
-
-def _announcement(
-    options: argparse.Namespace, console: Console, predictor: Predictor, url: str, token: str | None
-) -> Callable[[], None]:
-    """Return a function that prints the address of the server, as text or as one JSON object."""
+def _announce(options: argparse.Namespace, console: Console, predictor: Predictor, url: str, token: str | None) -> None:
+    """Print the address of the server, as text or as one JSON object."""
     engine = getattr(predictor.engine, "name", "")
     settings = predictor.settings
     # The part after # is never sent to a server; the page reads it.
     page = url if token is None else f"{url}/#token={urllib.parse.quote(token, safe='')}"
     header = "" if token is None else f" -H 'Authorization: Bearer {token}'"
-
-    def announce() -> None:
-        if options.json:
-            fields = {"url": url, "model": settings.name, "run": settings.run, "task": settings.task, "engine": engine}
-            fields |= {"page": page, "workers": options.workers, "token_needed": token is not None}
-            print(json.dumps(fields), flush=True)
-            options.json = False  # exactly one object is printed, so none may follow at the end
-        console.line(f"{settings.name} ({engine}) is served at {page}")
-        console.line(
-            f"  Open it in a browser, or: curl -F image=@part.png{header} {url}/predict    Press Ctrl+C to stop."
-        )
-
-    return announce
-
-
-def _threads_each(workers: int, requested: int) -> int | None:
-    """Return the network's threads per process, or None for the model's setting. requested: that setting, 0 for all
-    cores, which the processes then share.
-    """
-    return None if workers == 1 or requested else max(1, cores() // workers)
+    if options.json:
+        fields = {"url": url, "model": settings.name, "run": settings.run, "task": settings.task, "engine": engine}
+        fields |= {"page": page, "workers": options.workers, "token_needed": token is not None}
+        print(json.dumps(fields), flush=True)
+        options.json = False  # exactly one object is printed, so none may follow at the end
+    console.line(f"{settings.name} ({engine}) is served at {page}")
+    console.line(f"  Open it in a browser, or: curl -F image=@part.png{header} {url}/predict    Press Ctrl+C to stop.")
 
 
 def _need_libraries() -> None:

@@ -25,6 +25,7 @@ import pytest
 from tests.inference.conftest import gray_export, limited_export, verdict_export
 from workbench.cli.serving import http_server
 from workbench.cli.serving.http_app import create_application
+from workbench.cli.serving.request_handler import RequestHandler
 from workbench.cli.serving.responses import Limits
 from workbench.inference.io.image_io import encode_png
 from workbench.inference.predictor import Predictor
@@ -121,7 +122,8 @@ def served() -> Iterator[Callable[..., Served]]:
     def make(folder: Path, *, token: str | None = None, **limits) -> Served:
         predictor = Predictor.open(folder)
         engine = Gated(predictor.engine)
-        app = create_application(predictor.settings, engine, limits=Limits(**limits), token=token)
+        handler = RequestHandler(Predictor(predictor.settings, engine), Limits(**limits))
+        app = create_application(handler, token=token)
         made.append(Served(app, engine, predictor))
         return made[-1]
 

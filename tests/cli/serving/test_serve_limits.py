@@ -307,7 +307,7 @@ def test_large_images_wait_for_memory_and_small_ones_pass(served, gray_export):
             large = [asyncio.ensure_future(client.post("/predict", content=large_png(600, 1, 8))) for _ in range(2)]
             await until(lambda: one.engine.entered == 1 and one.counters["workbench_in_flight"] == 2)
             small = asyncio.ensure_future(client.post("/predict", content=large_png(40, 1, 8)))
-            await until(lambda: one.app.state.handler.network.waiting == 1)
+            await until(lambda: one.counters["workbench_queue_depth"] == 0)
             one.engine.gate.set()
             return await asyncio.gather(*large, small)
 

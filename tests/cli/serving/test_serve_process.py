@@ -12,6 +12,7 @@ import subprocess
 import sys
 import threading
 from concurrent.futures import ThreadPoolExecutor
+from types import SimpleNamespace
 
 import httpx
 import numpy as np
@@ -167,13 +168,14 @@ def test_an_interrupted_wait_stops_all_processes(monkeypatch):
 
     class Worker:
         def __init__(self, plan, bound, cells, row):
-            self.pipe, self.ready, self.started = None, True, 0.0
-            self.request_stop, self.is_dead = (lambda: stopped.append(row)), (lambda: False)
+            self.is_ready, self.started = [1], 0.0
+            self.orders = SimpleNamespace(close=lambda: stopped.append(row))
+            self.process = SimpleNamespace(sentinel=row, is_alive=lambda: True)
 
         def join(self, until):
             pass
 
-    def wait(pipes, timeout):
+    def wait(sentinels, timeout):
         signal.raise_signal(signal.SIGINT)
         raise InterruptedError
 
@@ -257,8 +259,8 @@ def test_options_of_single_limits_set_memory_and_connections(options, memory, co
     parser, notes = argparse.ArgumentParser(), []
     serve.add_arguments(parser)
     given = parser.parse_args(["EXPORT", *options.split()])
-    assert serve.limits_of(given, notes.append, threads=4).memory == memory * 2**20
-    assert serve.limits_of(given, notes.append, threads=4).connections == connections
+    assert serve.limits_of(given, notes.append).memory == memory * 2**20
+    assert serve.limits_of(given, notes.append).connections == connections
     assert len(notes) == 2 * ("timeout" in options)
     text = parser.format_help()
     assert "--memory" in text and "--connections" in text

@@ -13,12 +13,13 @@ import jsonschema_rs
 import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
+from starlette.exceptions import HTTPException
 
 from tests.cli.serving.conftest import png
 from tests.inference.conftest import BRIGHT, DARK, spotted
 from workbench.cli.serving import request_handler
-from workbench.cli.serving.http_app import description, test_page as page_of_tests
-from workbench.cli.serving.responses import WIDTH, Counters, HttpError, choose_form
+from workbench.cli.serving.http_app import description, read_resource
+from workbench.cli.serving.responses import WIDTH, Counters, choose_form
 from workbench.inference.inspection_area import AreaPolygon, InspectionArea
 from workbench.inference.io.image_io import decode_image
 from workbench.inference.model_settings import load_settings, save_settings
@@ -164,9 +165,9 @@ def test_accept_header_selects_the_form(accept, form):
 
 @pytest.mark.parametrize("accept", ["text/html", "image/jpeg", "image/png;q=0", "application/json;q=x", ";;,"])
 def test_other_forms_are_refused(accept):
-    with pytest.raises(HttpError) as refused:
+    with pytest.raises(HTTPException) as refused:
         choose_form(accept, False)
-    assert refused.value.status == 406
+    assert refused.value.status_code == 406
 
 
 @pytest.mark.parametrize(
@@ -383,7 +384,9 @@ def test_pages_load_no_external_resources(served, gray_export):
 
 
 def test_page_has_the_same_texts_in_both_languages():
-    english, chinese = (re.search(rf"  {tag}: {{(.*?)\n  }},", page_of_tests(), re.S)[1] for tag in ("en", "zh"))
+    english, chinese = (
+        re.search(rf"  {tag}: {{(.*?)\n  }},", read_resource("page.html"), re.S)[1] for tag in ("en", "zh")
+    )
     keys = [re.findall(r"(?<![\w$])([a-z_]+|\d{3}): ", block) for block in (english, chinese)]
     assert sorted(keys[0]) == sorted(keys[1]) and len(keys[0]) > 25
     assert re.search("[\u4e00-\u9fff]", chinese) and not re.search("[\u4e00-\u9fff]", english)

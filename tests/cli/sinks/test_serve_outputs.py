@@ -13,7 +13,8 @@ from tests.cli.sinks.conftest import wait_until
 from tests.inference.conftest import gray_export, verdict_export
 from workbench import cli
 from workbench.cli.serving.http_app import create_application
-from workbench.cli.serving.responses import WIDTH, Counters
+from workbench.cli.serving.request_handler import RequestHandler
+from workbench.cli.serving.responses import WIDTH, Counters, Limits
 from workbench.cli.sinks.result_outputs import ServeOutputs, SinkPlan
 from workbench.cli.sinks.sink_base import Counts
 from workbench.cli.sinks.webhook import Webhook
@@ -87,7 +88,7 @@ def test_answers_do_not_wait_for_a_receiver_that_hangs(gray_export, tmp_path, ht
     notes, counters = [], Counters()
     plan = SinkPlan((Webhook(web.url),), tmp_path / "spool", capacity=2)
     outputs = ServeOutputs(plan, predictor.settings, row=0, log=notes.append, on_change=counters.set_sink)
-    app = create_application(predictor.settings, predictor.engine, counters=counters, on_result=outputs.offer)
+    app = create_application(RequestHandler(predictor, Limits(), counters=counters, on_result=outputs.offer))
 
     async def ask() -> list[int]:
         async with httpx.AsyncClient(transport=httpx.ASGITransport(app), base_url="http://server") as client:

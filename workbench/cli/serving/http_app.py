@@ -8,7 +8,6 @@ from __future__ import annotations
 import asyncio
 import base64
 import contextlib
-import functools
 import hashlib
 import hmac
 import ipaddress
@@ -33,7 +32,7 @@ from starlette.routing import Route
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from workbench import __version__
-from workbench.cli.serving.request_handler import ImageCallback, RequestHandler, ResultCallback
+from workbench.cli.serving.request_handler import RequestHandler
 from workbench.cli.serving.responses import (
     HEADERS,
     MAX_HEADER,
@@ -41,20 +40,16 @@ from workbench.cli.serving.responses import (
     MEDIA_TYPES,
     Counters,
     Extra,
-    HttpError,
-    Limits,
     choose_form,
     error_response,
 )
 from workbench.cli.sinks.sink_base import ERROR, NG, OK
 from workbench.inference.batch.results_log import is_result_name
-from workbench.inference.model_settings import ModelSettings
-from workbench.inference.predictor import Engine
+from workbench.inference.io.file_access import name_problem
 
 _log = logging.getLogger("workbench.serve")
-MAX_NAME = 200  # characters
+_MAX_NAME = 200  # characters
 _MAX_LEVELS, _MAX_PART = 8, 200  # of a name: parts, and bytes of one part, so that a suffix can be added
-_RESERVED = {"CON", "PRN", "AUX", "NUL", *(f"{port}{number}" for port in ("COM", "LPT") for number in range(10))}
 _DRAIN_BYTES, _DRAIN_SECONDS = 4 * 2**20, 2.0  # of a refused body
 
 
@@ -78,21 +73,21 @@ class RequestGuard:
         try:
             check_source(scope["headers"], self._hosts)
             await self._app(scope, exchange.receive, exchange.send)
-        except HttpError as error:
+        except HTTPException as error:
             await error_response(error)(scope, exchange.receive, exchange.send)
         except Exception:
             if exchange.is_open:  # otherwise there is nobody to answer
                 _log.exception("a request failed")
-                await error_response(HttpError(500, "Internal error."))(scope, exchange.receive, exchange.send)
+                await error_response(HTTPException(500, "Internal error."))(scope, exchange.receive, exchange.send)
         finally:
             exchange.end()
-            self._counters.count_response(exchange.status)
+            self._counters.count_response(exchange.status or 500)
             if scope["path"] == "/predict" and scope["method"] == "POST":
                 self._counters.observe_duration(time.perf_counter() - started)
 
 
 class _Exchange:
-    """One request and its answer. status: of the answer. The connection, if there is one, is told of the progress."""
+    """One request and its answer. status: of the answer; 0 before. The connection, if any, is told of the progress."""
 
     def __init__(self, scope: Scope, receive: Receive, send: Send) -> None:
         self._receive, self._send = receive, send
@@ -101,27 +96,22 @@ class _Exchange:
             name == b"transfer-encoding" or (name == b"content-length" and value.strip() != b"0")
             for name, value in scope["headers"]
         )
-        self._ends_connection = False
-        self.status = 500
-        self._is_answered = False
+        self.status = 0
         if self._connection is not None:
-            self._connection.begin()
-            if not self._unread:
-                self._connection.arrived()
+            self._connection.begin(arriving=self._unread)
 
     @property
     def is_open(self) -> bool:
         """False if the client has been sent the begin of an answer, or has disconnected."""
-        return not self._is_answered and (self._connection is None or not self._connection.is_closed)
+        return not self.status and (self._connection is None or not self._connection.is_closed)
 
     async def receive(self) -> Message:
         message = await self._receive()
-        if message["type"] == "http.disconnect" or not message.get("more_body", False):
-            self._unread = False
-            if self._connection is not None:
-                self._connection.arrived()
-        elif self._connection is not None and not self._connection.progress(len(message["body"])):
-            raise HttpError(
+        self._unread = message.get("more_body", False)
+        if self._connection is not None and not self._connection.progress(
+            len(message.get("body", b"")), arriving=self._unread
+        ):
+            raise HTTPException(
                 503, "Too many requests are arriving. Try again later.", {"Retry-After": "1", "Connection": "close"}
             )
         return message
@@ -129,13 +119,11 @@ class _Exchange:
     async def send(self, message: Message) -> None:
         if message["type"] == "http.response.start":
             self.status = message["status"]
-            self._is_answered = True
             if self._unread:
-                self._ends_connection = True
                 headers = [pair for pair in message.get("headers", []) if pair[0].lower() != b"connection"]
                 message = {**message, "headers": [*headers, (b"connection", b"close")]}
         elif not message.get("more_body", False):
-            if self._ends_connection:
+            if self._unread:
                 # Closing a socket with unread data resets the connection, which may destroy the answer in transit.
                 await self._send({**message, "more_body": True})
                 with contextlib.suppress(asyncio.TimeoutError):
@@ -155,30 +143,30 @@ class _Exchange:
             message = await self._receive()
             left, more = left - len(message.get("body", b"")), message.get("more_body", False)
             if self._connection is not None:
-                self._connection.progress(0)
+                self._connection.progress(0, arriving=True)
 
 
 def check_source(headers: Collection[tuple[bytes, bytes]], hosts: Collection[str] | None) -> None:
-    """Raise HttpError 421 for a host that is neither this machine nor in `hosts`, 403 for a request of another website.
+    """Raise HTTPException: 421 for a host that is neither this machine nor in `hosts`, 403 for another website.
 
     A page on the internet may point its own name at 127.0.0.1 and so reach a server meant for this machine only (DNS
     rebinding). The Host header then carries that name, never a numeric address. Such a page may also post to this
     address; the browser then states the page's origin. Other programs send neither header. None accepts any host.
     """
     if sum(len(name) + len(value) for name, value in headers) > MAX_HEADER:
-        raise HttpError(431, "The header of the request is too large.", {"Connection": "close"})
+        raise HTTPException(431, "The header of the request is too large.", {"Connection": "close"})
     found: dict[bytes, list[str]] = {b"host": [], b"origin": [], b"sec-fetch-site": []}
     for name, value in headers:
         if name in found:
             found[name].append(value.decode("latin-1").strip().lower())
     if hosts is not None and not all(_is_loopback(host) or host in hosts for host in map(host_name, found[b"host"])):
-        raise HttpError(
+        raise HTTPException(
             421, "This server does not answer under this host name. Start it with --allow-host NAME to permit it."
         )
     own = {_without_default_port(host) for host in found[b"host"]}
     is_own = all(_is_own(origin.partition("://")[2], own, hosts) for origin in found[b"origin"])
     if not is_own or not {"same-origin", "none"}.issuperset(found[b"sec-fetch-site"]):
-        raise HttpError(403, "This server does not answer requests of other websites.")
+        raise HTTPException(403, "This server does not answer requests of other websites.")
 
 
 def _is_own(authority: str, own: Collection[str], hosts: Collection[str] | None) -> bool:
@@ -199,7 +187,6 @@ def host_name(value: str) -> str:
     return value.partition(":")[0].rstrip(".")
 
 
-@functools.lru_cache(maxsize=256)
 def _is_loopback(host: str) -> bool:
     try:
         return host == "localhost" or ipaddress.ip_address(host).is_loopback
@@ -217,32 +204,17 @@ def is_authorized(headers: Headers, token: str | None) -> bool:
     return scheme.lower() == "bearer" and is_right
 
 
-def check_token(headers: Headers, token: str | None) -> None:
-    """Raise HttpError 401 without the token."""
-    if not is_authorized(headers, token):
-        raise HttpError(401, "This server requires a token.", {"WWW-Authenticate": "Bearer"})
-
-
-def check_name(name: str | None) -> None:
-    """Raise HttpError 422 for a name that a file cannot have on all systems, or that a terminal cannot list."""
-    if name is not None and not _is_part_name(name):
-        raise HttpError(
-            422,
-            f"The name must be a relative path with / and without a drive, of at most {_MAX_LEVELS} parts of at most "
-            f"{_MAX_PART} bytes, with visible characters that any system permits in the name of a file.",
-        )
-
-
 def _is_part_name(name: str) -> bool:
+    """Return True for a name that a file can have on all systems, and that a terminal can list."""
     *folders, _ = parts = name.split("/")
     return (
-        len(name) <= MAX_NAME
+        len(name) <= _MAX_NAME
         and is_result_name(name)
         and name.isprintable()
-        and not set(name) & set('<>:"|?*\ufffd')  # the last is in place of bytes that are no UTF-8
+        and "\ufffd" not in name  # it is in place of bytes that are no UTF-8
         and len(parts) <= _MAX_LEVELS
-        and all(len(part.encode()) <= _MAX_PART and part == part.strip().rstrip(".") for part in parts)
-        and not any(part.startswith(".") or part.partition(".")[0].strip().upper() in _RESERVED for part in parts)
+        and all(len(part.encode()) <= _MAX_PART and part == part.strip() for part in parts)
+        and not any(part.startswith(".") or name_problem(part) for part in parts)
         # such a folder would be in the place of a marker
         and not any(part.upper().endswith((f".{OK}", f".{NG}", f".{ERROR}")) for part in folders)
     )
@@ -253,25 +225,13 @@ _EXTRAS: tuple[Extra, ...] = ("mask", "overlay")
 
 
 def create_application(
-    settings: ModelSettings,
-    engine: Engine,
-    *,
-    limits: Limits | None = None,
-    token: str | None = None,
-    counters: Counters | None = None,
-    hosts: Collection[str] | None = None,
-    on_result: ResultCallback | None = None,
-    on_image: ImageCallback | None = None,
+    handler: RequestHandler, *, token: str | None = None, hosts: Collection[str] | None = None
 ) -> Starlette:
-    """Create the application for one model.
-
-    Its threads end at shutdown or by `app.state.handler.close`.
+    """Create the application for the model of a handler, which is closed at shutdown.
 
     token: required in requests as "Authorization: Bearer ...", except for the pages and the readiness in /health.
     hosts: host names accepted besides addresses of this machine, in lower case; None accepts any.
-    on_result: called with every result. on_image: with every image and its result.
     """
-    handler = RequestHandler(settings, engine, limits or Limits(), counters or Counters(), on_result, on_image)
     routes = _Routes(handler, token)
 
     @asynccontextmanager
@@ -289,7 +249,7 @@ def create_application(
             Route("/", routes.start),
         ],
         middleware=[Middleware(RequestGuard, counters=handler.counters, hosts=hosts)],
-        exception_handlers={HttpError: _refused, HTTPException: _refused_by_route},
+        exception_handlers={HTTPException: _refused},
         lifespan=lifespan,
     )
     app.state.handler = handler
@@ -297,26 +257,35 @@ def create_application(
 
 
 class _Routes:
-    """Answers of the server. Each refusal is an object that holds one sentence, `detail`."""
+    """Answers of the server."""
 
     def __init__(self, handler: RequestHandler, token: str | None) -> None:
         self._handler = handler
         self._token = token
 
+    def _check_token(self, request: Request) -> None:
+        if not is_authorized(request.headers, self._token):
+            raise HTTPException(401, "This server requires a token.", {"WWW-Authenticate": "Bearer"})
+
     async def predict(self, request: Request) -> Response:
-        check_token(request.headers, self._token)
+        self._check_token(request)
         query = request.query_params
-        extras = query.getlist("include")
+        extras, name = query.getlist("include"), query.get("name")
         if not set(extras).issubset(_EXTRAS):
-            raise HttpError(422, "include must be mask or overlay.")
+            raise HTTPException(422, "include must be mask or overlay.")
         form = choose_form(request.headers.get("accept"), _flag(query, "overlay"))
+        if name is not None and not _is_part_name(name):
+            raise HTTPException(
+                422,
+                f"The name must be a relative path with / and without a drive, of at most {_MAX_LEVELS} parts of at "
+                f"most {_MAX_PART} bytes, with visible characters that any system permits in the name of a file.",
+            )
         include: list[Extra] = [extra for extra in _EXTRAS if extra in extras]
-        check_name(query.get("name"))
-        body = await self._handler.answer(request.headers, request.receive, form, include, query.get("name"))
+        body = await self._handler.answer(request.headers, request.receive, form, include, name)
         return Response(body, media_type=MEDIA_TYPES[form], headers=HEADERS)
 
     async def health(self, request: Request) -> Response:
-        ready = self._handler.network.alive
+        ready = not self._handler.closed
         content: dict[str, object] = {"ready": ready, "token_needed": self._token is not None}
         if is_authorized(request.headers, self._token):
             settings, engine = self._handler.settings, self._handler.engine
@@ -330,46 +299,40 @@ class _Routes:
         return JSONResponse(content, 200 if ready else 503)
 
     async def metrics(self, request: Request) -> Response:
-        check_token(request.headers, self._token)
+        self._check_token(request)
         return Response(self._handler.counters.text(), headers={"Content-Type": MEDIA_TYPE})
 
     async def openapi(self, request: Request) -> Response:
         return JSONResponse(description(with_token=self._token is not None))
 
     async def docs(self, request: Request) -> Response:
-        return HTMLResponse(docs_page(description(with_token=self._token is not None)), headers=PAGE_HEADERS)
+        """Return the OpenAPI description as an HTML page without scripts."""
+        schema = description(with_token=self._token is not None)
+        environment = jinja2.Environment(autoescape=True, trim_blocks=True, lstrip_blocks=True)
+        page = environment.from_string(read_resource("docs.html")).render(schema, forms=schema["components"]["schemas"])
+        return HTMLResponse(page, headers=PAGE_HEADERS)
 
     async def start(self, request: Request) -> Response:
-        return HTMLResponse(test_page(), headers=PAGE_HEADERS)
+        """Return the page for trying the model on a dropped image. Its language is the browser's."""
+        return HTMLResponse(read_resource("page.html"), headers=PAGE_HEADERS)
 
 
 def _flag(query: QueryParams, name: str) -> bool:
-    """Return the value of a parameter that is true or false. Raises HttpError 422."""
+    """Return the value of a parameter that is true or false. Raises HTTPException 422."""
     value = query.get(name, "false").lower()
     if value not in (*_TRUE, *_FALSE):
-        raise HttpError(422, f"{name} must be true or false.")
+        raise HTTPException(422, f"{name} must be true or false.")
     return value in _TRUE
 
 
 async def _refused(request: Request, error: Exception) -> Response:
-    assert isinstance(error, HttpError)
-    return error_response(error)
-
-
-async def _refused_by_route(request: Request, error: Exception) -> Response:
     assert isinstance(error, HTTPException)
-    return JSONResponse({"detail": f"{error.detail}."}, error.status_code, headers=error.headers)
-
-
-@cache
-def test_page() -> str:
-    """Return the page for trying the model on a dropped image. Its language (English, Chinese) is the browser's."""
-    return _read("page.html")
+    return error_response(error)
 
 
 def description(*, with_token: bool) -> dict[str, Any]:
     """Return the OpenAPI description. with_token: the server requires a token."""
-    schema = yaml.safe_load(_read("openapi.yaml"))
+    schema = yaml.safe_load(read_resource("openapi.yaml"))
     schema["info"]["version"] = __version__
     if not with_token:
         del schema["components"]["securitySchemes"]
@@ -380,20 +343,14 @@ def description(*, with_token: bool) -> dict[str, Any]:
     return schema
 
 
-def docs_page(schema: dict[str, Any]) -> str:
-    """Return the OpenAPI description as an HTML page without scripts."""
-    template = jinja2.Environment(autoescape=True, trim_blocks=True, lstrip_blocks=True).from_string(_read("docs.html"))
-    return template.render(schema, forms=schema["components"]["schemas"])
-
-
 @cache
-def _read(name: str) -> str:
+def read_resource(name: str) -> str:
     return resources.files(__package__).joinpath(name).read_text(encoding="utf-8")
 
 
 def _hashes(tag: str) -> str:
     """Return the CSP hashes of the pages' inline blocks of `tag`, so that a browser accepts exactly those blocks."""
-    text = _read("page.html") + _read("docs.html")
+    text = read_resource("page.html") + read_resource("docs.html")
     digests = [hashlib.sha256(block.encode()).digest() for block in re.findall(f"<{tag}>(.*?)</{tag}>", text, re.S)]
     return " ".join(f"'sha256-{base64.b64encode(digest).decode()}'" for digest in digests)
 

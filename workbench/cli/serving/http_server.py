@@ -39,8 +39,10 @@ from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
 from workbench.cli.kept_images import KeepPlan, KeptImages
 from workbench.cli.serving.http_app import create_application
+from workbench.cli.serving.request_handler import RequestHandler
 from workbench.cli.serving.responses import MAX_HEADER, WIDTH, Counters, Limits
 from workbench.cli.sinks.result_outputs import ServeOutputs, SinkPlan, known_maker, pass_on
+from workbench.core import problems
 from workbench.core.runs.launch import SAFE_PATH, is_frozen
 from workbench.inference.batch.interrupts import INTERRUPTS, interrupt_when_closed, on_interrupts
 from workbench.inference.cpu_environment import keep_freed_memory
@@ -78,30 +80,24 @@ class Connection(asyncio.Protocol):
     def is_closed(self) -> bool:
         return not self._state or self._transport.is_closing()
 
-    def begin(self) -> None:
-        """The header of a request is complete."""
-        self._busy = self._arriving = True
-        self.progress(0)
+    def begin(self, *, arriving: bool) -> None:
+        """The header of a request is complete. arriving: it has a body."""
+        self._busy = True
+        self.progress(0, arriving=arriving)
         self._stop_timer("header")
 
-    def progress(self, size: int) -> bool:
+    def progress(self, size: int, *, arriving: bool) -> bool:
         """The application has read `size` bytes of the body and keeps them. Return False if it has to refuse it.
 
         If all bodies together exceed their share of the memory, the arriving one without progress for the longest time
         is closed.
         """
-        self._unread, self._last = 0, self._loop.time()
+        self._unread, self._last, self._arriving = 0, self._loop.time(), arriving
         self._held += size
         while sum(each._held for each in self._everyone) > self._limits.body_memory:
-            others = [each for each in self._everyone if each._arriving and each._held and each is not self]
-            if not others:
+            if not self._close_one(lambda each: each._arriving and each._held and each is not self):
                 return False
-            self._close(min(others, key=lambda each: each._last))
         return True
-
-    def arrived(self) -> None:
-        """The body of the request is complete."""
-        self._arriving = False
 
     def end(self) -> None:
         """The request is answered, except for the end of its answer."""
@@ -110,7 +106,7 @@ class Connection(asyncio.Protocol):
 
     def connection_made(self, transport: Any) -> None:
         self._transport = transport
-        if len(self._everyone) >= self._limits.connections and not self._make_room():
+        if len(self._everyone) >= self._limits.connections and not self._close_one(Connection._gives_way):
             self._state.clear()
             transport.write(_refusal(b"503 Service Unavailable", b"Too many connections are open. Try again later."))
             transport.close()
@@ -119,19 +115,18 @@ class Connection(asyncio.Protocol):
         self._protocol.connection_made(transport)
         self._start_timer("header", self._limits.stall, transport.close)
 
-    def _make_room(self) -> bool:
-        """Close the connection without progress for the longest time. False if all images are processed or arriving."""
-        until = self._loop.time() - _PATIENCE
-        found = [each for each in self._everyone if not each._busy or (each._arriving and each._last < until)]
-        if not found:
-            return False
-        self._close(min(found, key=lambda each: each._last))
-        return True
+    def _gives_way(self) -> bool:
+        """Return True if a new connection may have the place of this one: not if its image is processed or arriving."""
+        return not self._busy or (self._arriving and self._last < self._loop.time() - _PATIENCE)
 
-    def _close(self, other: Connection) -> None:
-        self._everyone.discard(other)
-        other._held = 0
-        other._transport.abort()
+    def _close_one(self, condition: Callable[[Connection], object]) -> bool:
+        """Close the connection without progress for the longest time. Return False if none meets the condition."""
+        found = min(filter(condition, self._everyone), key=lambda each: each._last, default=None)
+        if found is not None:
+            self._everyone.discard(found)
+            found._held = 0
+            found._transport.abort()
+        return found is not None
 
     def data_received(self, data: bytes) -> None:
         if self not in self._everyone:
@@ -149,10 +144,6 @@ class Connection(asyncio.Protocol):
         if not self._busy:
             self._transport.write(_refusal(b"431 Request Header Fields Too Large", b"The header is too large."))
         self._transport.close()
-
-    def eof_received(self) -> None:
-        if self in self._everyone:
-            self._protocol.eof_received()
 
     def connection_lost(self, error: Exception | None) -> None:
         for timer in self._timers.values():
@@ -327,6 +318,10 @@ class ServerPlan:
     inbox: KeepPlan | None = None
     keep_verdicts: bool = False
 
+    def serve(self, predictor: Predictor, bound: socket.socket, on_listening: Callable[[], None]) -> None:
+        """Serve in this process until it is stopped."""
+        self.run(predictor, Counters(), 0, lambda app: Server(app, self.limits, on_listening).run(sockets=[bound]))
+
     def run(self, predictor: Predictor, counters: Counters, row: int, serve: Callable[[Any], None]) -> None:
         """Create the application of the process with number `row`, call `serve` with it, and close its outputs."""
         if self.keep_verdicts:
@@ -342,35 +337,28 @@ class ServerPlan:
                 kept = stack.enter_context(KeptImages(self.inbox, predictor.settings, announce, row, self.workers))
             plan = self.sinks or self.inbox
             maker = known_maker(predictor.settings, plan.ok_verdict if plan else None)
-            app = create_application(
-                predictor.settings,
-                predictor.engine,
-                limits=self.limits,
-                token=self.token,
+            handler = RequestHandler(
+                predictor,
+                self.limits,
                 counters=counters,
-                hosts=self.hosts,
                 on_result=partial(pass_on, maker, counters.count_result, outputs),
                 on_image=kept.offer if kept else None,
             )
-            serve(app)
-        if app.state.handler.is_hung():  # Python would wait for its threads at the end
+            serve(create_application(handler, token=self.token, hosts=self.hosts))
+        if handler.is_hung():  # Python would wait for its threads at the end
             announce("The network does not return. The process is ended.")
             os._exit(1)
 
 
-class WorkersFailed(Exception):
-    """The server processes do not start, or end right after their start."""
-
-
-def serve_alone(plan: ServerPlan, predictor: Predictor, bound: socket.socket, on_listening: Callable[[], None]) -> None:
-    """Serve in this process until it is stopped."""
-    plan.run(predictor, Counters(), 0, lambda app: Server(app, plan.limits, on_listening).run(sockets=[bound]))
+class ServerFailed(problems.Problem):
+    message = "The server processes end right after their start."
+    advice = "See the messages above, or try --workers 1."
 
 
 def serve_with_workers(plan: ServerPlan, bound: socket.socket, on_listening: Callable[[], None]) -> None:
     """Serve in plan.workers processes until one of INTERRUPTS. on_listening: called once all processes accept requests.
 
-    Raises WorkersFailed.
+    Raises ServerFailed.
     """
     os.environ.setdefault("PYTHONSAFEPATH", "1")  # the processes import nothing from the current folder
     cells = _SPAWN.RawArray("d", WIDTH * plan.workers)
@@ -382,79 +370,66 @@ def serve_with_workers(plan: ServerPlan, bound: socket.socket, on_listening: Cal
             announced, early_exits = False, 0
             while not stopping.is_set():
                 with contextlib.suppress(InterruptedError):  # by Ctrl+C, on Windows
-                    connection.wait([worker.pipe for worker in workers], timeout=0.2)
+                    connection.wait([worker.process.sentinel for worker in workers], timeout=0.2)
                 for row, worker in enumerate(workers):
-                    if not worker.is_dead() or stopping.is_set():
+                    if worker.process.is_alive() or stopping.is_set():
                         continue
                     early_exits = early_exits + 1 if time.monotonic() - worker.started < _EARLY_EXIT_SECONDS else 0
-                    if not worker.ready or early_exits > 3:
-                        raise WorkersFailed
+                    if not worker.is_ready[0] or early_exits > 3:
+                        raise ServerFailed
                     announce(f"A server process ended with {worker.process.exitcode}. It is replaced.")
-                    worker.pipe.close()
+                    worker.orders.close()
                     workers[row] = _Worker(plan, bound, cells, row)
-                if not announced and all(worker.ready for worker in workers):
+                if not announced and all(worker.is_ready[0] for worker in workers):
                     announced = True
                     on_listening()
         finally:
             bound.close()  # otherwise the port stays open while the other processes finish
             for worker in workers:
-                worker.request_stop()
+                worker.orders.close()
             until = time.monotonic() + plan.limits.seconds + 15
             for worker in workers:
                 worker.join(until)
 
 
 class _Worker:
-    """One server process. It sends one message when it accepts requests, and receives one as the order to stop."""
+    """One server process. is_ready: one item, set by the process. It stops when the pipe `orders` is closed."""
 
     def __init__(self, plan: ServerPlan, bound: socket.socket, cells: Any, row: int) -> None:
-        self.pipe, child_pipe = _SPAWN.Pipe()
-        self.process: Any = _SPAWN.Process(
-            target=_work, args=(plan, bound, cells, row, child_pipe), name=f"server {row}"
-        )
+        received, self.orders = _SPAWN.Pipe(duplex=False)
+        self.is_ready = _SPAWN.RawArray("b", 1)
+        arguments = (plan, bound, cells, row, received, self.is_ready)
+        self.process: Any = _SPAWN.Process(target=_work, args=arguments, name=f"server {row}")
         self.started = time.monotonic()
-        self.ready = False
         start_safely(self.process)
-        child_pipe.close()  # otherwise neither process would notice the end of the other
-
-    def is_dead(self) -> bool:
-        """Return True if the process has ended. Also reads its message."""
-        try:
-            while self.pipe.poll():
-                self.ready = bool(self.pipe.recv())
-        except InterruptedError:
-            return False
-        except (EOFError, OSError):
-            self.process.join(5)
-            return True
-        return not self.process.is_alive()
-
-    def request_stop(self) -> None:
-        with contextlib.suppress(OSError):  # the process has ended already
-            self.pipe.send("stop")
+        received.close()
 
     def join(self, until: float) -> None:
         self.process.join(max(0.0, until - time.monotonic()))
         if self.process.is_alive():
             self.process.kill()
             self.process.join()
-        self.pipe.close()
 
 
-def _work(plan: ServerPlan, bound: socket.socket, cells: Any, row: int, pipe: connection.Connection) -> None:
-    """Run one server process until it is ordered to stop or the first process has ended."""
+def _work(
+    plan: ServerPlan, bound: socket.socket, cells: Any, row: int, orders: connection.Connection, is_ready: Any
+) -> None:
+    """Run one server process until `orders` is closed, also by the end of the first process."""
     for kind in INTERRUPTS:
         if kind != signal.SIGTERM:
-            signal.signal(kind, signal.SIG_IGN)  # the keys reach all processes; the first one sends the order to stop
+            signal.signal(kind, signal.SIG_IGN)  # the keys reach all processes; the first one closes the pipe
     interrupt_when_closed()
     keep_freed_memory()
 
     def serve(app: Any) -> None:
-        server = Server(app, plan.limits, lambda: pipe.send("ready"), interrupts=(signal.SIGTERM,), shared=True)
+        def set_ready() -> None:
+            is_ready[0] = 1
+
+        server = Server(app, plan.limits, set_ready, interrupts=(signal.SIGTERM,), shared=True)
 
         def wait_for_stop() -> None:
             with contextlib.suppress(EOFError, OSError):
-                pipe.recv()
+                orders.recv()
             server.stop()
 
         threading.Thread(target=wait_for_stop, daemon=True, name="orders").start()

@@ -13,22 +13,22 @@ import threading
 import time
 from collections.abc import AsyncGenerator, Callable, Collection, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
-from typing import Any
+from dataclasses import dataclass, field
 
 import numpy as np
 from python_multipart.multipart import parse_options_header
 from starlette.datastructures import Headers, UploadFile
+from starlette.exceptions import HTTPException
 from starlette.formparsers import MultiPartException, MultiPartParser
 from starlette.types import Receive
 
-from workbench.cli.serving.responses import Counters, Extra, Form, HttpError, Limits, write_response
+from workbench.cli.serving.responses import Counters, Extra, Form, Limits, write_response
 from workbench.inference.cpu_environment import release_free_memory
 from workbench.inference.engines import EngineError
 from workbench.inference.engines.feature_engine import FunctionEngine, Outputs, outputs_of
 from workbench.inference.io.image_header import describe
 from workbench.inference.io.image_io import ReadError, decode_image
-from workbench.inference.model_settings import ModelSettings
-from workbench.inference.predictor import Engine, Prediction, PredictionCancelled, Predictor
+from workbench.inference.predictor import Prediction, PredictionCancelled, Predictor
 
 FIELDS = ("image", "file", "picture")
 # Media types of readable images. A request may also have a media type that is no image type.
@@ -42,14 +42,14 @@ _ALIASES = ("image/jpg", "image/j2k", "image/jpx", "image/x-ms-bmp", "image/x-bm
 async def read_upload(headers: Headers, receive: Receive, limits: Limits, deadline: float) -> bytearray:
     """Return the bytes of the image. receive: of the ASGI interface. deadline: time of the event loop.
 
-    Raises HttpError 400, 408, 413, 415, 422, or 499 if the client disconnects.
+    Raises HTTPException 400, 408, 413, 415, 422, or 499 if the client disconnects.
     """
     length = headers.get("content-length", "")
     if length.isdecimal() and int(length) > limits.bytes:
         raise _too_large(limits)
     kind, _ = parse_options_header(headers.get("content-type", ""))
     if kind.startswith(b"image/") and kind.decode("latin-1") not in (*IMAGE_TYPES, *_ALIASES):
-        raise HttpError(415, f"Images of this type cannot be read. Supported types: {', '.join(IMAGE_TYPES)}.")
+        raise HTTPException(415, f"Images of this type cannot be read. Supported types: {', '.join(IMAGE_TYPES)}.")
     content, parts = bytearray(), _parts(receive, limits, deadline)
     if kind == b"multipart/form-data":
         content += await _image_of_form(headers, parts, limits)
@@ -57,14 +57,14 @@ async def read_upload(headers: Headers, receive: Receive, limits: Limits, deadli
         async for part in parts:
             content += part
     if not content:
-        raise HttpError(
+        raise HTTPException(
             422, f"The request contains no image. Send the bytes of the image or a form with the field {FIELDS[0]!r}."
         )
     return content
 
 
 async def _parts(receive: Receive, limits: Limits, deadline: float) -> AsyncGenerator[bytes, None]:
-    """Receive the body. Raises HttpError 408, 413 or 499."""
+    """Receive the body. Raises HTTPException 408, 413 or 499."""
     loop, size, more = asyncio.get_running_loop(), 0, True
     while more:
         left = deadline - loop.time()
@@ -75,9 +75,9 @@ async def _parts(receive: Receive, limits: Limits, deadline: float) -> AsyncGene
                 why = f"The image did not arrive within {limits.seconds:g} s."
             else:
                 why = f"No further part of the image arrived within {limits.stall:g} s."
-            raise HttpError(408, why, {"Connection": "close"}) from None
+            raise HTTPException(408, why, {"Connection": "close"}) from None
         if message["type"] == "http.disconnect":
-            raise HttpError(499, "The client has disconnected.")
+            raise HTTPException(499, "The client has disconnected.")
         part, more = message.get("body", b""), message.get("more_body", False)
         size += len(part)
         if size > limits.bytes:
@@ -95,7 +95,7 @@ class _Form(MultiPartParser):
 
 
 async def _image_of_form(headers: Headers, parts: AsyncGenerator[bytes, None], limits: Limits) -> bytes:
-    """Return the file in the field of the image. Raises HttpError 400 or 422."""
+    """Return the file in the field of the image. Raises HTTPException 400 or 422."""
 
     async def checked_parts() -> AsyncGenerator[bytes, None]:
         async for part in parts:
@@ -108,138 +108,18 @@ async def _image_of_form(headers: Headers, parts: AsyncGenerator[bytes, None], l
     try:
         fields = await form.parse()
     except MultiPartException as error:
-        raise HttpError(400, f"The form cannot be read: {error.message}") from None
+        raise HTTPException(400, f"The form cannot be read: {error.message}") from None
     found = [value for name, value in fields.multi_items() if name in FIELDS]
     if len(found) > 1:
-        raise HttpError(422, f"The form has {len(found)} fields with an image. Send one image per request.")
+        raise HTTPException(422, f"The form has {len(found)} fields with an image. Send one image per request.")
     try:
         return await found[0].read() if found and isinstance(found[0], UploadFile) else b""
     finally:
         await fields.close()
 
 
-def _too_large(limits: Limits) -> HttpError:
-    return HttpError(413, f"The request is larger than the limit of {limits.bytes / 2**20:.4g} MB.")
-
-
-_POLL_SECONDS = 0.05  # of the check whether a waiting batch is canceled
-
-
-class _Request:
-    """Batch that waits for its result."""
-
-    def __init__(self, batch: np.ndarray) -> None:
-        self.batch = batch
-        self.result: Any = None
-        self.error: BaseException | None = None
-        self.done = False
-
-
-class EngineBatcher:
-    """Network for several threads. A thread that finds it idle calls it for those that have waited longest.
-
-    max_batch: largest number of images of equal size in one call; 1 never mixes callers. No batch waits for others:
-    batches are joined only if they arrive while the network is busy. on_call(images): called after every call.
-    """
-
-    def __init__(self, engine: Engine, *, max_batch: int = 1, on_call: Callable[[int], None] | None = None) -> None:
-        self._engine = engine
-        self._max_batch = max_batch
-        self._on_call = on_call or (lambda images: None)
-        self._pending: list[_Request] = []
-        self._busy = False
-        self._closed = False
-        self._changed = threading.Condition()
-
-    @property
-    def alive(self) -> bool:
-        return not self._closed
-
-    @property
-    def waiting(self) -> int:
-        """Number of batches not passed to the network yet."""
-        return len(self._pending)
-
-    def client(self, cancelled: Callable[[], bool]) -> Engine:
-        """Return an engine for the predictor of one image.
-
-        While waiting it raises PredictionCancelled within 50 ms after `cancelled` returns True.
-        """
-        return FunctionEngine(lambda batch: self._submit(batch, cancelled))
-
-    def close(self, seconds: float = 5.0) -> None:
-        """Refuse all batches that wait, and wait up to `seconds` for the present call, since a network may hang."""
-        with self._changed:
-            self._closed = True
-            self._changed.notify_all()
-            self._changed.wait_for(lambda: not self._busy, seconds)
-
-    def _submit(self, batch: np.ndarray, cancelled: Callable[[], bool]) -> Outputs:
-        request = _Request(batch)
-        with self._changed:
-            self._pending.append(request)
-            while not request.done:
-                is_waiting = request in self._pending
-                if is_waiting and self._closed:
-                    self._pending.remove(request)
-                    raise EngineError("The server is stopping.")
-                if not self._busy:
-                    self._call_next()
-                elif not self._changed.wait(_POLL_SECONDS) and request in self._pending and cancelled():
-                    self._pending.remove(request)
-                    raise PredictionCancelled
-        if request.error is not None:
-            raise request.error
-        return request.result
-
-    def _call_next(self) -> None:
-        """Call the network for the next batches. The lock, which the caller holds, is released meanwhile."""
-        call, self._busy = self._next_call(), True
-        self._changed.release()
-        try:
-            if len(call) == 1 or not self._call_together(call):
-                for request in call:
-                    try:
-                        request.result = self._run(request.batch)
-                    except BaseException as error:  # the waiting thread must receive every error
-                        request.error = error
-        finally:
-            self._changed.acquire()
-            self._busy = False
-            for request in call:
-                request.done = True
-            self._changed.notify_all()
-
-    def _next_call(self) -> list[_Request]:
-        """Take the first batch and further ones of its size, up to `max_batch` images."""
-        call = [self._pending.pop(0)]
-        images = len(call[0].batch)
-        for request in tuple(self._pending):
-            same = request.batch.shape[1:] == call[0].batch.shape[1:]
-            if same and images + len(request.batch) <= self._max_batch:
-                self._pending.remove(request)
-                call.append(request)
-                images += len(request.batch)
-        return call
-
-    def _call_together(self, call: list[_Request]) -> bool:
-        """Return False if the network fails: one batch may be the cause, so each must be run separately."""
-        try:
-            results, features = self._run(np.concatenate([request.batch for request in call]))
-        except Exception:  # each engine raises errors of its own; run separately, a batch that fails reports its error
-            return False
-        ends = np.cumsum([len(request.batch) for request in call])
-        if len(results) != ends[-1]:
-            return False
-        for request, end in zip(call, ends):
-            own = slice(end - len(request.batch), end)
-            request.result = results[own], None if features is None else features[own]
-        return True
-
-    def _run(self, batch: np.ndarray) -> Outputs:
-        outputs = outputs_of(self._engine, batch)
-        self._on_call(len(batch))
-        return outputs
+def _too_large(limits: Limits) -> HTTPException:
+    return HTTPException(413, f"The request is larger than the limit of {limits.bytes / 2**20:.4g} MB.")
 
 
 # Called as (result, name of the image or None) in a worker thread; result: a reason if there is no prediction.
@@ -248,8 +128,6 @@ ResultCallback = Callable[[Prediction | str, str | None], None]
 ImageCallback = Callable[[bytearray, Prediction, str | None], None]
 
 _log = logging.getLogger("workbench.serve")
-# Largest number of images classified in one call, unless the model's settings allow more.
-_MAX_BATCH = 16
 _LARGE = 64 * 2**20  # freed memory of at least this size is returned to the operating system
 
 
@@ -280,31 +158,25 @@ class _ImageMemory:
                 self._changed.notify_all()
 
 
+@dataclass
 class _Job:
     """Image of one request. name: of the image, for the outputs. abandoned: nobody waits for its result."""
 
-    def __init__(self, content: bytearray, form: Form, include: Collection[Extra], name: str | None) -> None:
-        self.content = content
-        self.form: Form = form
-        self.include = include
-        self.name = name
-        self.submitted = time.perf_counter()
-        self.started = 0.0
-        self.abandoned = False
-
-    def take(self) -> bytearray:
-        """Return the bytes of the image, of which no reference is kept."""
-        content, self.content = self.content, bytearray()
-        return content
+    content: bytearray
+    form: Form
+    include: Collection[Extra]
+    name: str | None
+    submitted: float = field(default_factory=time.perf_counter)
+    started: float = 0.0
+    abandoned: bool = False
 
 
 class RequestHandler:
-    """Request handler of one model (settings, engine). Its threads start here and end with `close`.
+    """Request handler of one model. Its threads start here and end with `close`.
 
     At most limits.connections requests wait or are processed; others are refused at once, also if those before them
-    take longer than the time limit. Images waiting for a classification share one call of the network. Tiles of
-    different images do not: rounding may depend on the composition of the batch, and a mask must not depend on other
-    requests.
+    take longer than the time limit. Images are decoded and encoded by several threads, which call the network in turn:
+    each call needs memory of its own, and a result must not depend on other requests.
 
     on_result: called after every prediction, and for every image that cannot be predicted; not for canceled requests.
     on_image: called after every prediction; an image is then held in memory as it arrived until its end.
@@ -312,33 +184,30 @@ class RequestHandler:
 
     def __init__(
         self,
-        settings: ModelSettings,
-        engine: Engine,
+        predictor: Predictor,
         limits: Limits,
-        counters: Counters,
+        *,
+        counters: Counters | None = None,
         on_result: ResultCallback | None = None,
         on_image: ImageCallback | None = None,
     ) -> None:
-        self.settings = settings
-        self.engine = engine
+        self.settings, self.engine = predictor.settings, predictor.engine
         self.limits = limits
-        self.counters = counters
+        self.counters = counters or Counters()
         self._on_result = on_result or (lambda result, name: None)
         self._on_image = on_image
-        max_batch = max(settings.batch, _MAX_BATCH) if settings.task == "classification" else 1
-        self.network = EngineBatcher(engine, max_batch=max_batch, on_call=counters.count_call)
+        self._network = threading.Lock()
         self._images = _ImageMemory(limits.image_memory)
         self._executor = ThreadPoolExecutor(limits.threads, thread_name_prefix="image")
         self._accepted = self._running = 0
         self._mean_seconds = 0.0
-        self._closed = False
+        self.closed = False
         self._lock = threading.Lock()
 
     def close(self) -> None:
-        """Drop images that wait, and wait a short time for the network."""
-        self._closed = True
+        """Drop images that wait."""
+        self.closed = True
         self._executor.shutdown(wait=False, cancel_futures=True)
-        self.network.close()
 
     def is_hung(self, seconds: float = 5.0) -> bool:
         """Return True if an image is still processed after up to `seconds`, as by a network that never returns."""
@@ -350,9 +219,9 @@ class RequestHandler:
     async def answer(
         self, headers: Headers, receive: Receive, form: Form, include: Collection[Extra], name: str | None = None
     ) -> bytes:
-        """Return the body of the answer. Raises HttpError."""
+        """Return the body of the answer. Raises HTTPException."""
         if form != "json" and self.settings.task == "classification":
-            raise HttpError(406, "This model predicts verdicts and no masks. Request application/json.")
+            raise HTTPException(406, "This model predicts verdicts and no masks. Request application/json.")
         deadline = asyncio.get_running_loop().time() + self.limits.seconds
         content = await read_upload(headers, receive, self.limits, deadline)
         job = _Job(content, form, include, name)
@@ -360,12 +229,12 @@ class RequestHandler:
         # A place is taken only now: a body that never arrives must not block other requests.
         return await self._result(job, self._submit(job), receive, deadline)
 
-    def _submit(self, job: _Job) -> Future[bytes | HttpError]:
+    def _submit(self, job: _Job) -> Future[bytes | HTTPException]:
         with self._lock:
             ahead = (self._accepted - self._running) * self._mean_seconds / self.limits.threads
-            if self._closed or self._accepted >= self.limits.connections or ahead > self.limits.seconds:
+            if self.closed or self._accepted >= self.limits.connections or ahead > self.limits.seconds:
                 retry = str(min(60, max(1, math.ceil(ahead))))
-                raise HttpError(503, "Too many requests are waiting. Try again later.", {"Retry-After": retry})
+                raise HTTPException(503, "Too many requests are waiting. Try again later.", {"Retry-After": retry})
             self._accepted += 1
             self._count()
         future = self._executor.submit(self._work, job)
@@ -386,7 +255,9 @@ class RequestHandler:
     def _count(self) -> None:
         self.counters.set_load(self._accepted - self._running, self._accepted)
 
-    async def _result(self, job: _Job, future: Future[bytes | HttpError], receive: Receive, deadline: float) -> bytes:
+    async def _result(
+        self, job: _Job, future: Future[bytes | HTTPException], receive: Receive, deadline: float
+    ) -> bytes:
         """Wait for the result, the end of the time or the disconnection of the client."""
         loop = asyncio.get_running_loop()
         result = asyncio.wrap_future(future)
@@ -397,20 +268,20 @@ class RequestHandler:
             )
             if result.done() and not result.cancelled():
                 found = result.result()
-                if isinstance(found, HttpError):
+                if isinstance(found, HTTPException):
                     raise found
                 return found
             if result.cancelled():
                 raise _stopping()
             if disconnected.done():
-                raise HttpError(499, "The client has disconnected.")
-            raise HttpError(504, f"No result within {self.limits.seconds:g} s.")
+                raise HTTPException(499, "The client has disconnected.")
+            raise HTTPException(504, f"No result within {self.limits.seconds:g} s.")
         finally:
             job.abandoned = True
             result.cancel()
             disconnected.cancel()
 
-    def _work(self, job: _Job) -> bytes | HttpError:
+    def _work(self, job: _Job) -> bytes | HTTPException:
         """Decode the image, predict and write the body of the answer. An error is returned.
 
         If it were raised, its traceback would keep the image in memory.
@@ -424,25 +295,32 @@ class RequestHandler:
                 return self._predict(job)
         except PredictionCancelled:
             return _stopping()
-        except (HttpError, ReadError, EngineError, MemoryError) as error:
+        except (HTTPException, ReadError, EngineError, MemoryError) as error:
             why = getattr(error, "detail", None) or getattr(error, "why", None) or str(error) or "not enough memory"
             self._on_result(why, job.name)
             return _answer_to(error)
         except Exception:
             _log.exception("a request failed")
-            return HttpError(500, "Internal error for this image. See the log of the server.")
+            return HTTPException(500, "Internal error for this image. See the log of the server.")
 
     def _may_stop(self, job: _Job) -> bool:
-        return job.abandoned or self._closed
+        return job.abandoned or self.closed
 
     def _predict(self, job: _Job) -> bytes:
         """Return the body of the answer. A separate function, so that returning frees the image."""
         waited = job.started - job.submitted
-        content = job.take()
-        image = decode_image(content)
-        if self._on_image is None:
-            content = bytearray()
-        predictor = Predictor(self.settings, self.network.client(lambda: self._may_stop(job)))
+        image = decode_image(job.content)
+        content, job.content = (job.content if self._on_image else bytearray()), bytearray()
+
+        def call_network(batch: np.ndarray) -> Outputs:
+            with self._network:
+                if self._may_stop(job):
+                    raise PredictionCancelled
+                outputs = outputs_of(self.engine, batch)
+            self.counters.count_call(len(batch))
+            return outputs
+
+        predictor = Predictor(self.settings, FunctionEngine(call_network))
         result = predictor.predict(image, name=job.name or "", cancelled=lambda: self._may_stop(job))
         body = write_response(image, result, self.settings, job.form, include=job.include, waited=waited)
         self._on_result(result, job.name)
@@ -451,24 +329,24 @@ class RequestHandler:
         return body
 
     def _check(self, data: bytearray) -> int:
-        """Return the size of the decoded image in bytes, computed from its header. Raises HttpError 413 or 422."""
+        """Return the size of the decoded image in bytes, computed from its header. Raises HTTPException 413 or 422."""
         declared = describe(data)
         if not declared.width:
-            raise HttpError(422, "The image cannot be read because its file format is unknown.")
+            raise HTTPException(422, "The image cannot be read because its file format is unknown.")
         if declared.pixels > self.limits.pixels:
-            raise HttpError(
+            raise HTTPException(
                 413,
                 f"The image has {declared.width} x {declared.height} pixels; "
                 f"the limit is {self.limits.pixels / 1e6:.4g} megapixels.",
             )
         if declared.channels > 4:
-            raise HttpError(
+            raise HTTPException(
                 422,
                 f"The image cannot be read because it has {declared.channels} channels. "
                 "Only gray and color images are supported.",
             )
         if declared.memory > self._images.limit:
-            raise HttpError(
+            raise HTTPException(
                 413,
                 f"The decoded image needs {declared.memory / 2**20:.4g} MB of memory ({declared.width} x "
                 f"{declared.height} pixels, {declared.channels} channels, {8 * declared.depth} bits); "
@@ -483,17 +361,17 @@ async def _disconnected(receive: Receive) -> None:
         pass
 
 
-def _stopping() -> HttpError:
-    return HttpError(503, "The server is stopping.", {"Retry-After": "5"})
+def _stopping() -> HTTPException:
+    return HTTPException(503, "The server is stopping.", {"Retry-After": "5"})
 
 
-def _answer_to(error: Exception) -> HttpError:
+def _answer_to(error: Exception) -> HTTPException:
     """Return the refusal for an image that cannot be predicted, without the traceback of the error."""
-    if isinstance(error, HttpError):
-        return HttpError(error.status, error.detail, error.headers)
+    if isinstance(error, HTTPException):
+        return HTTPException(error.status_code, error.detail, error.headers)
     if isinstance(error, ReadError):
-        return HttpError(422, f"The image cannot be read: {error.why}.")
+        return HTTPException(422, f"The image cannot be read: {error.why}.")
     if isinstance(error, EngineError):
         _log.error("%s", error)
-        return HttpError(500, str(error))
-    return HttpError(500, "Not enough memory for this image.")
+        return HTTPException(500, str(error))
+    return HTTPException(500, "Not enough memory for this image.")

@@ -6,7 +6,6 @@ Counters of a server in the text format of Prometheus. Several processes share t
 from __future__ import annotations
 
 import base64
-import functools
 import json
 import threading
 from bisect import bisect_left
@@ -16,6 +15,7 @@ from itertools import accumulate
 from typing import Any, Literal
 
 import numpy as np
+from starlette.exceptions import HTTPException
 from starlette.responses import JSONResponse
 
 from workbench.cli.sinks.result_outputs import SINK_NAMES
@@ -37,12 +37,7 @@ _METRICS: dict[str, tuple[str, str, str, tuple[str, ...]]] = {
     "workbench_requests_total": ("counter", "Answered requests by status.", "status", (*map(str, _STATUSES), "other")),
     "workbench_predict_seconds": ("histogram", "Duration of prediction requests.", "le", _EDGES),
     "workbench_predict_seconds_sum": ("", "", "", ("",)),
-    "workbench_results_total": (
-        "counter",
-        "Images by result, if a verdict is known to be OK.",
-        "result",
-        OUTCOMES,
-    ),
+    "workbench_results_total": ("counter", "Images by result, if a verdict is known to be OK.", "result", OUTCOMES),
     "workbench_unlike_total": ("counter", "Images unlike the training images.", "", ("",)),
     "workbench_checked_total": ("counter", "Images compared with the training images.", "", ("",)),
     "workbench_queue_depth": ("gauge", "Images waiting for a free thread.", "", ("",)),
@@ -55,7 +50,6 @@ _METRICS: dict[str, tuple[str, str, str, tuple[str, ...]]] = {
     "workbench_sink_dropped_total": ("counter", "Results dropped by a full queue of an output.", "sink", SINK_NAMES),
     "workbench_sink_unsent": ("gauge", "Results waiting for an output.", "sink", SINK_NAMES),
 }
-# No cell has two writers: the event loop writes statuses and times, a lock protects the others.
 _CELLS = [(name, one) for name, (_, _, _, series) in _METRICS.items() for one in series]
 _NUMBER = {cell: number for number, cell in enumerate(_CELLS)}
 WIDTH = len(_CELLS)
@@ -67,7 +61,7 @@ class Counters:
     def __init__(self, cells: MutableSequence[float] | None = None, row: int = 0) -> None:
         self._cells: Any = [0.0] * WIDTH if cells is None else cells
         self._start = row * WIDTH
-        self._results = threading.Lock()
+        self._lock = threading.Lock()
         self._before = list(self._cells[self._start : self._start + WIDTH])  # by a process that this one replaces
         self.set_load(0, 0)  # a process that replaces a dead one has no requests yet
 
@@ -82,12 +76,11 @@ class Counters:
     def count_result(self, record: Record) -> None:
         """Count a result as the verb `drift` does, its outcome only if it has one. Called in any thread."""
         checked = record.get("input")
-        with self._results:
-            if "result" in record:
-                self._add("workbench_results_total", outcome(record))
-            if checked:
-                self._add("workbench_checked_total")
-                self._add("workbench_unlike_total", amount=not checked["ok"])
+        if "result" in record:
+            self._add("workbench_results_total", outcome(record))
+        if checked:
+            self._add("workbench_checked_total")
+            self._add("workbench_unlike_total", amount=not checked["ok"])
 
     def set_load(self, depth: int, in_flight: int) -> None:
         self._set("workbench_queue_depth", "", depth)
@@ -124,25 +117,20 @@ class Counters:
             for one in shown:
                 labels = f'{{{label}="{one}"}}' if label else ""
                 lines.append(f"{name}{labels} {total[name, one]:.0f}")
-        lines += [
-            "# HELP workbench_rejected_total Requests refused because of the load.",
-            "# TYPE workbench_rejected_total counter",
-        ]
-        lines.append(f"workbench_rejected_total {total['workbench_requests_total', '503']:.0f}")
         return "\n".join(lines) + "\n"
 
     def _set(self, name: str, series: str, value: float) -> None:
         self._cells[self._start + _NUMBER[name, series]] = value
 
     def _add(self, name: str, series: str = "", amount: float = 1) -> None:
-        self._cells[self._start + _NUMBER[name, series]] += amount
+        with self._lock:
+            self._cells[self._start + _NUMBER[name, series]] += amount
 
 
 Form = Literal["json", "mask", "overlay"]
 Extra = Literal["mask", "overlay"]
 
 HEADERS = {"Cache-Control": "no-store", "Vary": "Accept"}  # of every prediction
-_to_json = json.JSONEncoder(ensure_ascii=False, allow_nan=False).encode  # `json.dumps` would create one each time
 MEDIA_TYPES: dict[Form, str] = {"json": "application/json", "mask": "image/png", "overlay": "image/png"}
 
 
@@ -176,9 +164,8 @@ class Limits:
         return self.memory - self.memory // 3
 
 
-@functools.lru_cache(maxsize=64)
 def choose_form(accept: str | None, overlay_requested: bool) -> Form:
-    """Return the form requested by the header Accept. Raises HttpError 406 if the header allows none of the forms."""
+    """Return the form requested by the header Accept. Raises HTTPException 406 if it allows none of the forms."""
     if overlay_requested:
         return "overlay"
     if not accept or not accept.strip():
@@ -200,7 +187,7 @@ def choose_form(accept: str | None, overlay_requested: bool) -> Form:
         if weight > 0 and (best is None or weight > best[0]):
             best = weight, form
     if best is None:
-        raise HttpError(406, "Request application/json, image/png or image/png;overlay.")
+        raise HTTPException(406, "Request application/json, image/png or image/png;overlay.")
     return best[1]
 
 
@@ -214,30 +201,14 @@ def write_response(
     waited: float = 0.0,
 ) -> bytes:
     """Return the body of the answer. form: must be "json" for a classification. waited: seconds in the queue."""
-    if form == "mask":
-        return _mask(result)
-    if form == "overlay":
-        return _overlay(image, result, settings)
-    content = _prediction(image, result, settings, waited)
-    if "mask" in include and result.mask is not None:
-        content["mask"] = base64.b64encode(_mask(result)).decode()
-    if "overlay" in include and result.mask is not None:
-        content["overlay"] = base64.b64encode(_overlay(image, result, settings)).decode()
-    return _to_json(content).encode("utf-8", "backslashreplace")
 
+    def png(name: Extra) -> bytes:
+        assert result.mask is not None
+        return bytes(encode_png(result.mask if name == "mask" else overlay(image, result.mask, settings)))
 
-def _mask(result: Prediction) -> bytes:
-    assert result.mask is not None
-    return bytes(encode_png(result.mask))
-
-
-def _overlay(image: np.ndarray, result: Prediction, settings: ModelSettings) -> bytes:
-    assert result.mask is not None
-    return bytes(encode_png(overlay(image, result.mask, settings)))
-
-
-def _prediction(image: np.ndarray, result: Prediction, settings: ModelSettings, waited: float) -> dict[str, Any]:
-    return {
+    if form != "json":
+        return png(form)
+    content = {
         "model": settings.name,
         "run": settings.run,
         "size": {"width": image.shape[1], "height": image.shape[0]},
@@ -245,17 +216,11 @@ def _prediction(image: np.ndarray, result: Prediction, settings: ModelSettings, 
         **result.to_json(),
         "waited_milliseconds": round(1000 * waited, 3),
     }
+    if result.mask is not None:
+        content |= {name: base64.b64encode(png(name)).decode() for name in include}
+    return json.dumps(content, ensure_ascii=False, allow_nan=False).encode("utf-8", "backslashreplace")
 
 
-class HttpError(Exception):
-    """Refused request. status: HTTP status. detail: a sentence for the user. headers: additional headers."""
-
-    def __init__(self, status: int, detail: str, headers: dict[str, str] | None = None) -> None:
-        super().__init__(status, detail)
-        self.status = status
-        self.detail = detail
-        self.headers = headers or {}
-
-
-def error_response(error: HttpError) -> JSONResponse:
-    return JSONResponse({"detail": error.detail}, error.status, headers=error.headers)
+def error_response(error: HTTPException) -> JSONResponse:
+    """Return the answer to a refused request: an object that holds one sentence, `detail`."""
+    return JSONResponse({"detail": error.detail}, error.status_code, headers=error.headers)
