@@ -68,14 +68,24 @@ def test_formats_of_paddle_are_refused(root, inside, tmp_path):
     assert not (tmp_path / "out").exists()
 
 
+def test_line_model_has_the_usual_size_of_the_images_by_default(root, inside, tmp_path):
+    out = tmp_path / "out"
+    exporter = inside("export", adopted(root).root, "--out", out, "--seconds", 0, "--formats", "onnx-line,triton")
+    assert exporter.end() == 0, exporter.stderr[-3000:]
+    assert exporter.last.result["line"]["shape"] == [80, 96] and (out / "triton").is_dir()
+    assert read_image(out / "line" / "reference.pgm").shape == (80, 96)
+
+
 def test_line_model_needs_a_network_of_several_tiles(root, inside, tmp_path):
-    """Nodes for one tile of 48 pixels cannot be joined to a graph of several; the other format is exported."""
+    """Nodes for one tile of 48 pixels cannot be joined to a graph of several; other formats are exported, if any."""
     with Project.open(root) as project:
         path = toy_network(tmp_path / "net.onnx", size=(48, 48), batch=1, baked=48)
         run = adopt(project, path, dataclasses.replace(OPTIONS, threshold=0.6))
-    exporter = inside(
-        "export", run.root, "--out", tmp_path / "out", "--formats", "onnx,onnx-line", "--seconds", 0, "--shape", "80x96"
-    )
+    choices = ("--out", tmp_path / "out", "--seconds", 0, "--shape", "80x96", "--formats")
+    exporter = inside("export", run.root, *choices, "onnx-line")
+    assert exporter.end() == 1 and exporter.last.problem == "ParityFailed"
+    assert "the network cannot have fixed sizes" in exporter.last.why and not (tmp_path / "out").exists()
+    exporter = inside("export", run.root, *choices, "onnx,onnx-line")
     assert exporter.end() == 0, exporter.stderr[-3000:]
     assert exporter.last.result["formats"] == ["onnx"] and exporter.last.result["point"]["thresholds"] == {
         "scratch": 0.6

@@ -12,6 +12,7 @@ from tests.conftest import fill_project, write_png
 from workbench.core.project import annotation
 from workbench.core.runs.dataset import collect
 from workbench.core.runs.events import Failed, Finished, Trouble
+from workbench.inference.batch import export_package
 from workbench.inference.batch.export_package import self_test, write_reference_results
 from workbench.inference.model_settings import ClassSettings, ModelSettings
 from workbench.inference.predictor import Predictor
@@ -102,12 +103,13 @@ def test_comparison_can_be_stopped_between_two_steps():
     assert shares == sorted(shares) and shares[-1] == 2 and len(set(shares)) >= 5
 
 
-def test_reference_results_of_many_regions_are_checked(tmp_path):
-    write_png(tmp_path / "a.png", specks(1000))
+def test_reference_results_of_many_regions_are_checked(tmp_path, monkeypatch):
+    monkeypatch.setattr(export_package, "_MOST_REGIONS", 1000)
+    write_png(tmp_path / "a.png", specks(320))
     predictor = Predictor(SPECKLE, speckle)
     write_reference_results(tmp_path, predictor, [("a", tmp_path / "a.png")])
     stored = (tmp_path / "golden" / "1.json").stat().st_size
-    assert len(predictor.predict(specks(1000)).regions) > 11_000 and stored < 8_000_000
+    assert len(predictor.predict(specks(320)).regions) > 1100 and stored < 800_000
     assert self_test(tmp_path, predictor) == []
     other = Predictor(SPECKLE, lambda batch: speckle(np.roll(batch, 1, axis=3)))
     assert self_test(tmp_path, other)
