@@ -27,7 +27,9 @@ from workbench.training.onnx_graph import to_onnx
 from workbench.training.optimizers import load_weights, make_optimizer
 
 
-@pytest.mark.parametrize(("encoder", "parameters"), [("resnet18", 11.2), ("resnet34", 21.3)])
+@pytest.mark.parametrize(
+    ("encoder", "parameters"), [("resnet18", 11.2), pytest.param("resnet34", 21.3, marks=pytest.mark.slow)]
+)
 def test_output_has_every_pixel_and_the_encoder_five_levels(encoder, parameters):
     net = UNet(3, 3, [], encoder=encoder, contrast=False)
     body = sum(p.size for p in net.down.parameters()) / 1e6

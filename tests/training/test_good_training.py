@@ -74,7 +74,7 @@ def test_network_has_the_limit_at_one_half(tmp_path, by_position):
     assert np.abs(centers - expected).max() < 0.02 and output[0, 1].max() <= 0.5 + 1e-4
 
 
-@pytest.mark.parametrize(("images", "kinds", "why"), [(24, 0, "hides"), (40, 8, "left-out parts exceed")])
+@pytest.mark.parametrize(("images", "kinds", "why"), [(20, 0, "hides"), (24, 8, "left-out parts exceed")])
 def test_parts_that_differ_are_refused(tmp_path, images, kinds, why):
     """With a part per image the limit grows; with several images of each part, left-out parts exceed that of others."""
     root = make_project(tmp_path / "project", images, kinds=kinds, bad=0)
