@@ -13,6 +13,7 @@ from PySide6.QtCore import QTimer
 from tests.core.images.jpeg_files import jpeg_with_wrong_size, turned
 from tests.session.conftest import settle, show
 from workbench.core.problems import BadGrouping, IndexRebuilt, UnexpectedError
+from workbench.core.project import grouping
 from workbench.core.project.project import Project
 
 
@@ -160,7 +161,8 @@ def test_incomplete_jpeg_is_marked_before_opening(session, root, qtbot):
     assert "incomplete" in session.rows["cut.jpg"].broken
 
 
-def test_slow_grouping_pattern_is_reported_at_opening(session, root, qtbot):
+def test_slow_grouping_pattern_is_reported_at_opening(session, root, qtbot, monkeypatch):
+    monkeypatch.setattr(grouping, "_SEARCH_TIMEOUT", 0.05)
     with Project.open(root) as project:
         first = project.images()[0]
         project.image_path(first).rename(project.image_path(first).with_name("a" * 60 + "b.png"))

@@ -23,7 +23,7 @@ from workbench.core.images.image_files import (
     read_displayed_page,
     thumbnail,
 )
-from workbench.core.project import annotation
+from workbench.core.project import annotation, grouping
 from workbench.core.project.exporting import EXPORT_FORMATS, export_labels
 from workbench.core.project.formats.label_export import LabelExportOptions
 from workbench.core.project.project import Project
@@ -205,7 +205,8 @@ def test_check_ends_with_pipes_in_every_folder(tmp_path):
 @pytest.mark.parametrize(
     "pattern", ["(a|aa)+$", pytest.param(r"(?:a|a|a)*\1(x)?$", marks=pytest.mark.slow), "(a", "(?P<n>x)(?P<n"]
 )
-def test_a_pattern_that_cannot_be_used_is_refused_with_a_reason(tmp_path, pattern):
+def test_a_pattern_that_cannot_be_used_is_refused_with_a_reason(tmp_path, monkeypatch, pattern):
+    monkeypatch.setattr(grouping, "_SEARCH_TIMEOUT", 0.05)
     with Project.create(tmp_path / "p", classes=["scratch"]) as project:
         for name in ("a" * 60 + "b.png", "other.png"):
             (project.root / "pictures" / name).write_bytes(encoded("PNG"))
