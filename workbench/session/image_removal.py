@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from functools import partial
 from pathlib import Path
 
 from PySide6.QtCore import QObject, Signal
@@ -20,12 +19,14 @@ from workbench.session.tasks import Job, Task
 from workbench.session.undo import UndoCommand
 from workbench.session.verdict_steps import VerdictSteps
 
+Work = Callable[[Project, Callable[[int, int], None]], Removal]
+
 
 class ImagesRemoved(UndoCommand):
-    """Removal of images, of a source or of label files. Undo and redo run in the background."""
+    """Removal of images, of a source or of label files, by `work`. Undo and redo run in the background."""
 
-    def __init__(self, removal: ImageRemoval, plan: Removal) -> None:
-        self._removal, self.plan = removal, plan
+    def __init__(self, removal: ImageRemoval, work: Work, plan: Removal) -> None:
+        self._removal, self.work, self.plan = removal, work, plan
         self.removed = True
         self.title = "remove source" if plan.source else "remove images" if plan.keys else "remove labels"
         self.nbytes = 400 + 100 * (len(plan.keys) + len(plan.files))
@@ -35,12 +36,12 @@ class ImagesRemoved(UndoCommand):
 
     def undo(self) -> bool:
         if self.removed:
-            self._removal.restore_command(self)
+            self._removal.restore(self.plan, self)
         return not self.removed
 
     def redo(self) -> bool:
         if not self.removed:
-            self._removal.repeat_command(self)
+            self._removal.repeat(self)
         return self.removed
 
 
@@ -79,42 +80,33 @@ class ImageRemoval(Job):
 
     def remove_images(self, keys: Sequence[str]) -> None:
         """Remove images with their labels; own image files go to the trash of the project."""
-        self._start(lambda project, report: trash.remove_images(project, list(keys), report), self._push, set(keys))
+        self._remove(lambda project, report: trash.remove_images(project, list(keys), report), set(keys))
 
     def remove_source(self, name: str) -> None:
         """Remove an external source with the labels of its images."""
         gone = {key for key in self._image_list.keys if key.startswith(f"@{name}/")}
-        self._start(lambda project, report: trash.remove_source(project, name, report), self._push, gone)
+        self._remove(lambda project, report: trash.remove_source(project, name, report), gone)
 
     def remove_labels(self, files: Sequence[str]) -> None:
         """Remove label files, such as "masks/a.png.png", that belong to no image or are unreadable."""
-        self._start(lambda project, _: trash.strays_removed(project, list(files)), self._push, set())
+        self._remove(lambda project, _: trash.strays_removed(project, list(files)), set())
 
-    def restore(self, plan: Removal) -> None:
-        """Restore a removal of an earlier session."""
-        self._start(lambda project, report: trash.restore(project, plan.name, report), partial(self._restored, plan))
+    def restore(self, plan: Removal, command: ImagesRemoved | None = None) -> None:
+        """Restore a removal. command: that of the undo stack, None for one of an earlier session."""
 
-    def forget(self, plan: Removal) -> None:
-        """Drop the undo step of a removal whose files were deleted permanently."""
-        self._undo_stack.drop(lambda command: isinstance(command, ImagesRemoved) and command.plan.name == plan.name)
-
-    def restore_command(self, command: ImagesRemoved) -> None:
         def done(kept: list[Path]) -> None:
-            command.removed = False
-            self._follow(command)
-            self._restored(command.plan, kept)
+            if command is not None:
+                command.removed = False
+                self._follow(command)
+            self._update(plan)
+            if plan.keys and plan.source is None:
+                self._current.open(plan.keys[0])
+            self.restored.emit(plan, kept)
 
-        self._start(lambda project, report: trash.restore(project, command.plan.name, report), done)
+        self._start(lambda project, report: trash.restore(project, plan.name, report), done)
 
-    def repeat_command(self, command: ImagesRemoved) -> None:
-        plan = command.plan
-
-        def work(project: Project, report: Callable[[int, int], None]) -> Removal:
-            if plan.source is not None:
-                return trash.remove_source(project, plan.source.name, report)
-            if plan.keys:
-                return trash.remove_images(project, plan.keys, report)
-            return trash.strays_removed(project, plan.files)
+    def repeat(self, command: ImagesRemoved) -> None:
+        """Make a removal again that was undone."""
 
         def done(new: Removal) -> None:
             command.plan, command.removed = new, True
@@ -122,7 +114,11 @@ class ImageRemoval(Job):
             self._update(new)
             self.removed.emit(new)
 
-        self._start(work, done, set(plan.keys))
+        self._start(command.work, done, set(command.plan.keys))
+
+    def forget(self, plan: Removal) -> None:
+        """Drop the undo step of a removal whose files were deleted permanently."""
+        self._undo_stack.drop(lambda command: isinstance(command, ImagesRemoved) and command.plan.name == plan.name)
 
     # --- work -------------------------------------------------------------------------------------
 
@@ -140,11 +136,14 @@ class ImageRemoval(Job):
 
         self.begin(run, on_done, self._failed, on_progress=self.progressed.emit)
 
-    def _push(self, plan: Removal) -> None:
-        if plan.keys or plan.files or plan.source:
-            self._undo_stack.push(ImagesRemoved(self, plan))
-        self._update(plan)
-        self.removed.emit(plan)
+    def _remove(self, work: Work, gone: set[str]) -> None:
+        def done(plan: Removal) -> None:
+            if plan.keys or plan.files or plan.source:
+                self._undo_stack.push(ImagesRemoved(self, work, plan))
+            self._update(plan)
+            self.removed.emit(plan)
+
+        self._start(work, done, gone)
 
     def _follow(self, command: ImagesRemoved) -> None:
         """Complete the undo or redo that has started the work, which has ended."""
@@ -153,12 +152,6 @@ class ImageRemoval(Job):
             stack.undo()
         elif command.removed and stack.next_redo is command:
             stack.redo()
-
-    def _restored(self, plan: Removal, kept: list[Path]) -> None:
-        self._update(plan)
-        if plan.keys and plan.source is None:
-            self._current.open(plan.keys[0])
-        self.restored.emit(plan, kept)
 
     def _update(self, plan: Removal) -> None:
         if plan.source is not None:
