@@ -11964,6 +11964,14 @@
         <translation>大多数图片只含一个类别，因此所有类别的缺陷一起训练，再由附加的损失项区分。</translation>
     </message>
     <message>
+        <source>The computer slept for {n} {n:minute|minutes}.</source>
+        <translation>计算机休眠了 {n} 分钟。</translation>
+    </message>
+    <message>
+        <source>This time is not counted.</source>
+        <translation>这段时间不计入。</translation>
+    </message>
+    <message>
         <source>must be a uint8 array of shape (H, W)</source>
         <translation>必须是形状为 (H, W) 的 uint8 数组</translation>
     </message>

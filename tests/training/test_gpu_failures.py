@@ -12,7 +12,7 @@ from tests.training.conftest import make_run, state_of
 from workbench.core.messages import Message
 from workbench.core.problems import DeviceMissing
 from workbench.core.runs import planner
-from workbench.core.runs.events import Finished, Preview, Progress, Trouble
+from workbench.core.runs.events import Finished, Preview, Progress, Trouble, decode
 from workbench.core.runs.run import write_settings
 from workbench.training import device, finalize, learner, previews, reporter, training_context, training_loop as loop
 from workbench.training.device import Device, first_line, gpu_failure
@@ -247,6 +247,20 @@ def test_run_of_a_gpu_that_is_resumed_on_a_cpu_warns_of_slow_steps(labeled_proje
     assert context.device == Device("cpu", context.device.title) and context.settings == run.settings()
     warned = [event.done for event in events if isinstance(event, Trouble)]
     assert warned == ([] if reason == "plan.manual" else [Message("training.steps_slow")])
+
+
+def test_a_run_says_how_long_the_computer_slept(tmp_path, monkeypatch):
+    asleep = [700.0]
+    monkeypatch.setattr(reporter, "_asleep_time", lambda: asleep[0])
+    path = tmp_path / "events.jsonl"
+    report = reporter.Reporter(None, Clock(), path)
+    for seconds in (30, 90, 59, 8 * 3600):
+        asleep[0] += seconds
+        report(Progress(what="x", done=0, total=1))
+        report(Progress(what="x", done=0, total=1))
+    events = [decode(line) for line in path.read_text("utf-8").splitlines()]
+    told = [event.what for event in events if isinstance(event, Trouble)]
+    assert told == [Message("training.slept", n=2), Message("training.slept", n=480)] and len(events) == 10
 
 
 def test_time_of_a_run_does_not_include_the_sleep_of_the_computer(monkeypatch):

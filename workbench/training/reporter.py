@@ -23,7 +23,7 @@ from typing import Literal
 from workbench.core.messages import Message
 from workbench.core.problems import PaddleMissing, Problem, RunInUse, WorkerFailed
 from workbench.core.runs import child_process
-from workbench.core.runs.events import Event, decode_command, encode
+from workbench.core.runs.events import Event, Trouble, decode_command, encode
 from workbench.core.runs.pip_commands import paddle_command_here
 from workbench.inference.io.file_access import discard_tree, open_file
 
@@ -171,6 +171,15 @@ def awake_time() -> float:
     return time.perf_counter()
 
 
+def _asleep_time() -> float:
+    """Return the seconds of a clock that runs only while the computer sleeps, from an arbitrary start.
+
+    Where the system has no such clock, it stands still.
+    """
+    linux = getattr(time, "CLOCK_BOOTTIME", None)
+    return (time.perf_counter() if linux is None else time.clock_gettime(linux)) - awake_time()
+
+
 class Clock:
     """Duration of a run in seconds: over all its sessions, without pauses, the sleep of the computer, and times in
     which this process was stopped, such as those of a frozen virtual machine.
@@ -187,6 +196,14 @@ class Clock:
         self._paused = 0.0
         self._beat: tuple[float, float] | None = None  # time and processor time of the last beat
         self._mutex = threading.Lock()
+        self._asleep = _asleep_time()
+
+    def slept_minutes(self) -> int:
+        """Return for how many minutes the computer has slept since the last call that returned some, 0 for none."""
+        with self._mutex:
+            minutes = int((_asleep_time() - self._asleep) / 60)
+            self._asleep += 60 * minutes
+            return minutes
 
     def notice_stops(self) -> None:
         """Exclude, from now on, the times in which this process is stopped."""
@@ -231,6 +248,9 @@ class Reporter:
 
     def __call__(self, event: Event, *, keep: bool = True) -> None:
         """Report an event. keep: False to omit it from the file, which another process may be writing."""
+        if minutes := self._clock.slept_minutes():
+            slept = Message("training.slept", n=minutes)
+            self(Trouble(what=slept, done=Message("training.sleep_not_counted")), keep=keep)
         event = dataclasses.replace(event, time=round(self._clock.elapsed, 3))
         # Names that are not UTF-8 contain lone surrogates, which are valid JSON as escapes.
         line = (encode(event) + "\n").encode("utf-8", "backslashreplace")
