@@ -99,10 +99,10 @@ def test_own_projects_are_trusted_also_after_a_move_and_in_another_process(tmp_p
     for folder in ("a", "b"):
         Project.open(tmp_path / folder / "own").close()
         (tmp_path / folder).rename(tmp_path / f"{folder} moved")
-    code = "import sys; from workbench import cli; sys.exit(cli.main(['statistics', sys.argv[1]]))"
+    environment = {**os.environ, "PYTHONPATH": str(ROOT), "PYTHONUTF8": "1"}
     for folder in ("a", "b"):
-        command = [sys.executable, "-c", code, str(tmp_path / f"{folder} moved" / "own")]
-        done = subprocess.run(command, env={**os.environ, "PYTHONPATH": str(ROOT)}, capture_output=True, text=True)
+        command = [sys.executable, "-m", "workbench", "statistics", str(tmp_path / f"{folder} moved" / "own")]
+        done = subprocess.run(command, env=environment, capture_output=True, text=True)
         assert done.returncode == 0, done.stderr
 
 
