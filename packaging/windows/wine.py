@@ -107,6 +107,9 @@ class Environment:
 
     def _create_prefix(self) -> None:
         self.call("wineboot", "-i")
+        # It looks for joysticks all the time, which keeps the server of Wine busy.
+        bus = r"HKLM\System\CurrentControlSet\Services\winebus"
+        self.call("reg", "add", bus, "/v", "Start", "/t", "REG_DWORD", "/d", "4", "/f")
 
     def _unpack_python(self) -> None:
         with tempfile.TemporaryDirectory() as place:
@@ -131,6 +134,10 @@ class Environment:
         # pip judges markers by the system that it runs on: what others need on Windows only is named here.
         run(*pip, "--target", self.site, *wanted, "colorama", "pefile", "pywin32-ctypes")
         run(sys.executable, "-m", "pip", "install", "-q", "--target", self.folder / "tools", "pefile")
+        with tempfile.TemporaryDirectory() as place:  # what the project says of itself, without its code
+            run(sys.executable, "-m", "pip", "wheel", "-q", "--no-deps", "-w", place, ROOT)
+            with zipfile.ZipFile(next(Path(place).glob("*.whl"))) as wheel:
+                wheel.extractall(self.site, [name for name in wheel.namelist() if ".dist-info/" in name])
         self._add_complex_functions()
         (self.folder / "wheels").write_text("\n".join(wanted))
 
