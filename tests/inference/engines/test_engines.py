@@ -9,6 +9,7 @@ from dataclasses import replace
 from importlib.util import find_spec
 from pathlib import Path
 from threading import Barrier
+from unittest.mock import MagicMock
 
 import numpy as np
 import pytest
@@ -23,7 +24,7 @@ from workbench.inference.batch.export_package import (
     write_package,
     write_reference_results,
 )
-from workbench.inference.engines import EngineError, choose_engine, load_engine, registry
+from workbench.inference.engines import EngineError, choose_engine, load_engine, paddle_engine, registry
 from workbench.inference.engines.onnx_engine import session_options
 from workbench.inference.engines.registry import KINDS, cannot_make, unavailable_reason
 from workbench.inference.io.image_io import read_image, write_png
@@ -188,6 +189,18 @@ def test_packed_application_advises_no_installation(monkeypatch):
     assert not any("pip" in reason(name) for name in KINDS for reason in (unavailable_reason, cannot_make))
     monkeypatch.setattr(registry, "find_spec", lambda name: None)
     assert cannot_make("int8") == "The engine 'int8' is not part of this package."
+
+
+@pytest.mark.parametrize("platform, name", [("win32", "legacy"), ("win32", "paddle"), ("linux", "legacy")])
+def test_legacy_programs_run_without_onednn_on_windows(tmp_path, monkeypatch, platform, name):
+    inference = MagicMock()
+    monkeypatch.setattr(sys, "platform", platform)
+    monkeypatch.setattr(paddle_engine, "import_paddle_inference", lambda: inference)
+    monkeypatch.setattr(paddle_engine, "has_gpu", lambda: False)
+    (tmp_path / "network.pdiparams").touch()
+    paddle_engine.PaddleEngine(tmp_path / "network.pdmodel", EngineOptions(), name=name)
+    config, left_out = inference.Config(), (platform, name) == ("win32", "legacy")
+    assert config.enable_mkldnn.called is not left_out and config.disable_mkldnn.called is left_out
 
 
 def test_requirements_name_one_engine_each_and_the_portable_one_first(tmp_path):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sys
 import warnings
 from collections.abc import Callable
 from pathlib import Path
@@ -44,8 +45,11 @@ class PaddleEngine:
             config.enable_use_gpu(256, 0)
             self.device = "cuda"
         else:
-            config.enable_mkldnn()
-            config.set_mkldnn_cache_capacity(16)  # one entry per input size, because image sizes vary
+            if name == "legacy" and sys.platform == "win32":
+                config.disable_mkldnn()  # Paddle 3.3 for Windows cannot run the fused convolutions of these programs
+            else:
+                config.enable_mkldnn()
+                config.set_mkldnn_cache_capacity(16)  # one entry per input size, because image sizes vary
             if name == "bf16":
                 config.enable_mkldnn_bfloat16()
             config.set_cpu_math_library_num_threads(tuning.threads or cores())
