@@ -28,7 +28,9 @@ GOOD, BAD = np.full((30, 40), 128, np.uint8), np.full((30, 40), 250, np.uint8)
 def post(running, image, name=None):
     content = image if isinstance(image, bytes) else png(image)
     parameters = {"name": name} if name else {}
-    return httpx.post(f"{running.url}/predict", content=content, params=parameters, headers=running.headers)
+    return httpx.post(
+        f"{running.url}/predict", content=content, params=parameters, headers=running.headers, timeout=500
+    )
 
 
 def test_results_of_two_processes_reach_the_outputs_and_are_counted(server, gray_export, tmp_path, http_receiver):
