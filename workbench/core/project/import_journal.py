@@ -31,7 +31,7 @@ from workbench.core.project.file_transaction import (
     recover,
 )
 from workbench.core.project.image_row import masks_with_classes
-from workbench.core.project.project import DONT_CARE, NOT_LABELED, ClassInfo, Project, ProjectFile
+from workbench.core.project.project import ClassInfo, Project, ProjectFile
 from workbench.core.project.sources import Source, ignore_images, list_images
 from workbench.core.project.storage import (
     check_links,
@@ -405,14 +405,12 @@ def _add(journal: ImportJournal, key: str, label: WrittenLabel) -> None:
 
 def _checked(project: Project, key: str, class_map: np.ndarray) -> np.ndarray:
     """Return a class map as a contiguous array, if the image can have it."""
-    path, (width, height) = str(project.mask_path(key)), image_size(project.image_path(key))
+    path, (width, height) = project.mask_path(key), image_size(project.image_path(key))
     if class_map.dtype != np.uint8 or class_map.ndim != 2:
         why = Message("settings.class_map")
         raise problems.BadSettings(key="class_map", value=f"{class_map.dtype} {class_map.shape}", why=why)
     if class_map.shape != (height, width):
-        found = class_map.shape
-        raise problems.MaskWrongSize(path=path, mask_width=found[1], mask_height=found[0], width=width, height=height)
-    unknown = {*annotation.ids_in(class_map)} - {0, DONT_CARE, NOT_LABELED, *(info.id for info in project.classes)}
-    if unknown:
-        raise problems.MaskUnknownClass(path=path, ids=", ".join(map(str, sorted(unknown))))
+        rows, columns = class_map.shape
+        raise problems.MaskWrongSize(path=str(path), mask_width=columns, mask_height=rows, width=width, height=height)
+    annotation.check_ids(class_map, path, project.classes)
     return np.ascontiguousarray(class_map)
