@@ -389,5 +389,54 @@ def test_outlines_of_predictions_are_smoothed_on_the_screen_only():
     assert smooth[200:208, 44:276].any(axis=0).all() and smooth[32:40, 240:248].any()
     part = Rect(33, 21, 120, 95)
     assert np.array_equal(drawn(part), smooth[part.slices])
-    view = Viewport(80, 60, 40, 30, scale=2.0)
-    assert np.array_equal(drawn(Rect(0, 0, 80, 60)) > 0, np.kron(mask > 0, np.ones((2, 2))) > 0)
+
+
+@pytest.mark.parametrize("scale", [0.3, 0.7, 1.0, 1.3, 2.0, 3.0, 3.5, 8.0])
+def test_outlines_of_predictions_are_smoothed_at_every_scale(scale):
+    size = round(300 / scale)
+    rows, columns = np.arange(size)[:, None] + 0.5, np.arange(size)[None] + 0.5
+    mask = (rows > 60 / scale + 0.61 * columns).astype(np.uint8)
+    dots = [(round(10 / scale), round(place / scale)) for place in range(150, 290, 10)]
+    for row, column in dots:
+        mask[row, column] = 1
+    before, style = mask.copy(), PredictionStyle()
+    style.mode, style.opacity = "filled", 1.0
+    layer, view = PredictionLayer(mask, style), Viewport(300, 300, size, size, scale=scale)
+    layer.prepare()
+    layer.color({1: "#ffffff"})
+
+    def coverage(rect: Rect) -> np.ndarray:
+        image = layer.image(view, rect)
+        return np.frombuffer(image.constBits(), np.uint8).reshape(rect.height, rect.width, 4)[:, :, 3] / 255
+
+    def roughness(shown: np.ndarray) -> float:
+        """Deviation of the edge from a straight line, device pixels."""
+        places, heights = np.arange(20, 290), shown[40:, 20:290].sum(axis=0)
+        return float(np.std(heights - np.polyval(np.polyfit(places, heights, 1), places)))
+
+    whole, part = Rect(0, 0, 300, 300), Rect(33, 21, 171, 155)
+    smooth = coverage(whole)
+    assert np.array_equal(coverage(part), smooth[part.slices])
+    for row, column in dots:  # a single pixel of the image stays a dot
+        top, left = math.floor(row * scale) - 2, math.floor(column * scale) - 2
+        assert smooth[top : top + math.ceil(scale) + 4, left : left + math.ceil(scale) + 4].sum() > 0.4 * scale**2
+    style.exact = True
+    exact = coverage(whole)
+    assert set(np.unique(exact)) == {0.0, 1.0} and np.array_equal(mask, before)
+    assert roughness(smooth) < 0.75 * roughness(exact)
+
+
+def test_a_finely_perforated_area_of_a_prediction_has_no_holes():
+    mask, style = np.zeros((40, 40), np.uint8), PredictionStyle()
+    mask[10:30, 10:30] = np.indices((20, 20)).sum(axis=0) % 2
+    style.mode = "filled"
+    layer, view, inner = PredictionLayer(mask, style), Viewport(100, 100, 40, 40, scale=2.5), Rect(30, 30, 40, 40)
+    layer.color({1: "#ffffff"})
+
+    def holes() -> float:
+        image = layer.image(view, inner)
+        return float(np.mean(np.frombuffer(image.constBits(), np.uint32) == 0))
+
+    assert holes() == 0
+    style.exact = True
+    assert holes() == pytest.approx(0.5, abs=0.1)

@@ -3,8 +3,8 @@
 Each layer draws a device rectangle of the screen by a lookup of the source pixel of every device pixel. The results
 are copied to the screen one to one.
 
-Prediction layer: predicted mask as outlines or filled areas, or a map of the probability of every pixel. Where a pixel
-of the image covers several of the screen, outlines are smoothed on the screen; the mask itself is not changed.
+Prediction layer: predicted mask as outlines or filled areas, or a map of the probability of every pixel. Outlines are
+smoothed on the screen, at small scales by drawing them finer than its pixels; the mask itself is not changed.
 """
 
 from __future__ import annotations
@@ -23,6 +23,7 @@ from workbench.core.images.display import Display, Palette, ToneMapper
 from workbench.core.project.project import DONT_CARE, NOT_LABELED
 from workbench.inference.io.opencv import cv2
 from workbench.ui.canvas.layers.image_pyramid import IDS, MaskPyramid, max_halvings
+from workbench.ui.canvas.layers.outline_smoothing import NO_SMOOTHING, Smoothing, mean_colors, smooth_ids, smoothing
 from workbench.ui.canvas.layers.view_state import Viewport
 
 Request = tuple[int, Rect]  # level number, and the part of the level to be read
@@ -204,25 +205,42 @@ class MaskLayer:
 
     def image(self, view: Viewport, rect: Rect) -> QImage | None:
         """Draw `rect` in colors with transparency. Return None if it is empty."""
-        margin = self.style.thickness
-        values = self._ids(view, rect, margin)
+        how = self._smoothing(view)
+        fineness, thickness = how.fineness, how.fineness * self.style.thickness
+        values = self._ids(view, rect, how.reach + self.style.thickness, fineness)
         if not cv2.countNonZero(values):
             return None
+        reach = fineness * how.reach
+        side = fineness * _TILE + 2 * (reach + thickness)
         pixels = np.empty((rect.height, rect.width), np.int32)
         # Most tiles hold one id only and need no lookup per pixel.
         for top in range(0, rect.height, _TILE):
             for left in range(0, rect.width, _TILE):
-                tile = values[top : top + _TILE + 2 * margin, left : left + _TILE + 2 * margin]
+                y, x = fineness * top, fineness * left
+                tile = values[y : y + side, x : x + side]
                 low, high, _, _ = cv2.minMaxLoc(tile)
                 part = pixels[top : top + _TILE, left : left + _TILE]
-                part[:] = self._fill[int(high)] if low == high else self._colored(tile, margin)
+                if low == high:
+                    part[:] = self._fill[int(high)]
+                    continue
+                if reach:
+                    tile = smooth_ids(tile, how)[reach:-reach, reach:-reach]
+                part[:] = mean_colors(self._colored(tile, thickness), fineness)
         kind = QImage.Format.Format_ARGB32_Premultiplied
         return QImage(pixels.data, rect.width, rect.height, pixels.strides[0], kind)
 
-    def _ids(self, view: Viewport, rect: Rect, margin: int) -> np.ndarray:
+    def _smoothing(self, view: Viewport) -> Smoothing:
+        return NO_SMOOTHING
+
+    def _level(self, view: Viewport) -> int:
+        """Return the number of the drawn level."""
+        return min(view.level, self.pyramid.depth) if self.pyramid.ready else 0
+
+    def _ids(self, view: Viewport, rect: Rect, margin: int, fineness: int) -> np.ndarray:
         """Return the ids at `rect` plus `margin` device pixels on all sides, uint8; 0 outside the image."""
-        number = min(view.level, self.pyramid.depth) if self.pyramid.ready else 0
-        values = _sample_with_margin(self.pyramid.level(number), view, rect, view.scale * 2**number, margin)
+        number = self._level(view)
+        cell = view.scale * 2**number
+        values = _sample_with_margin(self.pyramid.level(number), view, rect, cell, margin, fineness)
         return cv2.LUT(values, IDS) if number > 0 else values
 
     def _colored(self, values: np.ndarray, margin: int) -> np.ndarray:
@@ -268,25 +286,40 @@ def premultiplied(color: str, opacity: float) -> int:
     return (alpha << 24 | red << 16 | green << 8 | blue) - (alpha >> 7 << 32)
 
 
-def _sample_with_margin(level: np.ndarray, view: Viewport, rect: Rect, cell: float, margin: int) -> np.ndarray:
-    """Return the level's values at `rect` plus `margin` device pixels on all sides; 0 outside the image."""
+def _sample_with_margin(
+    level: np.ndarray, view: Viewport, rect: Rect, cell: float, margin: int, fineness: int
+) -> np.ndarray:
+    """Return the level's values at `rect` plus `margin` device pixels on all sides; 0 outside the image.
+
+    fineness: values side by side in a device pixel.
+    """
     padded = Rect(rect.x - margin, rect.y - margin, rect.width + 2 * margin, rect.height + 2 * margin)
     shown = view.shown
     inner = Rect(padded.x - shown.x, padded.y - shown.y, padded.width, padded.height).clipped(shown.width, shown.height)
-    values = np.zeros((padded.height, padded.width), np.uint8)
+    values = np.zeros((fineness * padded.height, fineness * padded.width), np.uint8)
     if not inner.empty:
         inner = Rect(inner.x + shown.x, inner.y + shown.y, inner.width, inner.height)
-        rows, columns = _sources(view, inner, cell, level.shape)
-        y, x = inner.y - padded.y, inner.x - padded.x
-        values[y : y + inner.height, x : x + inner.width] = _sample(level, rows, columns)
+        rows, columns = _sources(view, inner, cell, level.shape, fineness)
+        y, x = fineness * (inner.y - padded.y), fineness * (inner.x - padded.x)
+        values[y : y + len(rows), x : x + len(columns)] = _sample(level, rows, columns)
     return values
 
 
-def _sources(view: Viewport, rect: Rect, cell: float, shape: tuple[int, ...]) -> tuple[np.ndarray, np.ndarray]:
-    """Return source rows and columns of the rows and columns of `rect`. cell: device pixels per source pixel."""
-    rows = np.floor((np.arange(rect.y, rect.y + rect.height) + (0.5 - view.y)) / cell).astype(np.intp)
-    columns = np.floor((np.arange(rect.x, rect.x + rect.width) + (0.5 - view.x)) / cell).astype(np.intp)
+def _sources(
+    view: Viewport, rect: Rect, cell: float, shape: tuple[int, ...], fineness: int = 1
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return source rows and columns of the rows and columns of `rect`. cell: device pixels per source pixel.
+
+    fineness: positions side by side in a device pixel.
+    """
+    rows = _positions_in_cells(rect.y, rect.height, view.y, cell, fineness)
+    columns = _positions_in_cells(rect.x, rect.width, view.x, cell, fineness)
     return _clip(rows, shape[0] - 1), _clip(columns, shape[1] - 1)
+
+
+def _positions_in_cells(start: int, count: int, origin: int, cell: float, fineness: int) -> np.ndarray:
+    positions = np.arange(fineness * start, fineness * (start + count)) + (0.5 - fineness * origin)
+    return np.floor(positions / (fineness * cell)).astype(np.intp)
 
 
 def _clip(indices: np.ndarray, last: int) -> np.ndarray:
@@ -313,9 +346,6 @@ Maps = Callable[[str], "np.ndarray | None"]  # "heat" or "uncertainty" to uint8 
 
 _UNCERTAINTY = "#38d6ff"
 SOFT = 0.45  # opacity of the probabilities of an immature model, relative to that of a mature one
-# Outlines are smoothed from a scale of 3 on, by means over a square of about 0.7 pixels of the image, three times,
-# which resembles a Gaussian. Below that scale a single pixel would vanish.
-_SMOOTHING, _SMOOTH_FROM, _PASSES = 0.36, 3.0, 3
 # Pixels: a smaller mask is prepared synchronously; a run in progress sends a mask every few seconds.
 _SYNCHRONOUS = 1 << 19
 
@@ -393,12 +423,8 @@ class PredictionLayer(MaskLayer):
             values = _smoothed(values)
         self._map_layers.setdefault(mode, None if values is None else _MapLayer(values, mode))
 
-    def _ids(self, view: Viewport, rect: Rect, margin: int) -> np.ndarray:
-        radius = round(_SMOOTHING * view.scale) if view.scale >= _SMOOTH_FROM else 0
-        if self.style.exact or not radius:
-            return super()._ids(view, rect, margin)
-        reach = _PASSES * radius  # the result does not depend on the drawn part
-        return _smooth_ids(super()._ids(view, rect, margin + reach), radius)[reach:-reach, reach:-reach]
+    def _smoothing(self, view: Viewport) -> Smoothing:
+        return NO_SMOOTHING if self.style.exact else smoothing(view.scale * 2 ** self._level(view))
 
     def image(self, view: Viewport, rect: Rect) -> QImage | None:
         if not self._shows_map:
@@ -408,23 +434,6 @@ class PredictionLayer(MaskLayer):
         layer = self._map_layers.get(self.mode)
         opacity = self.style.soft_opacity if self.soft else self.style.opacity
         return None if layer is None else layer.image(view, rect, opacity)
-
-
-def _smooth_ids(values: np.ndarray, radius: int) -> np.ndarray:
-    """Return ids with rounded corners, uint8 (H, W). Straight edges stay in place, and single cells stay as dots."""
-    ids = np.flatnonzero(np.bincount(values.reshape(-1), minlength=1)).tolist()
-    if len(ids) == 1:
-        return values
-    result, best = np.zeros_like(values), np.zeros_like(values)
-    for id in ids:
-        share = cv2.compare(values, float(id), cv2.CMP_EQ)
-        for _ in range(_PASSES):
-            share = cv2.blur(share, (2 * radius + 1, 2 * radius + 1), borderType=cv2.BORDER_REPLICATE)
-        if id == 0:  # thin lines and dots win against the background
-            share = cv2.convertScaleAbs(share, alpha=0.8)
-        np.copyto(result, np.uint8(id), where=share > best)
-        np.maximum(best, share, out=best)
-    return result
 
 
 class _MapLayer(HeatLayer):
