@@ -624,7 +624,7 @@
     </message>
     <message>
         <source>Next</source>
-        <translation>下一个</translation>
+        <translation>下一步</translation>
     </message>
     <message>
         <source>Done</source>
@@ -1228,6 +1228,14 @@
     <message>
         <source>Select rows of the table</source>
         <translation>请选择表中的行</translation>
+    </message>
+    <message>
+        <source>Images by class, selected row</source>
+        <translation>各类别的图片数（所选行）</translation>
+    </message>
+    <message>
+        <source>Images by class</source>
+        <translation>各类别的图片数</translation>
     </message>
     <message>
         <source>The image is not here</source>
@@ -2109,7 +2117,7 @@
     </message>
     <message>
         <source>Off</source>
-        <translation>不使用</translation>
+        <translation>关闭</translation>
     </message>
     <message>
         <source>The area within this distance of the image border is ignored for the anomaly score and the verdict. The training chooses the distance on the validation images.</source>
@@ -2696,7 +2704,7 @@
     </message>
     <message>
         <source>Off</source>
-        <translation>关</translation>
+        <translation>关闭</translation>
     </message>
     <message>
         <source>Images that are not rejected, but have an anomaly score above this, are left to a person</source>
@@ -2705,6 +2713,10 @@
     <message>
         <source>Greatest value with which no defective one of these images passes as OK</source>
         <translation>使这些图片中没有缺陷图片被判为 OK 的最大值</translation>
+    </message>
+    <message>
+        <source>This rule rejects none of the defective images.</source>
+        <translation>此规则没有拒收任何缺陷图片。</translation>
     </message>
     <message>
         <source>No image with a defect is among these images</source>
@@ -3619,10 +3631,6 @@
     <message>
         <source>No reference</source>
         <translation>无参考图</translation>
-    </message>
-    <message>
-        <source>None</source>
-        <translation>无</translation>
     </message>
     <message>
         <source>Image of a part without defects, of the same size</source>
@@ -4575,10 +4583,6 @@
     <message>
         <source>{name} is not on this computer</source>
         <translation>{name} 不在本机上</translation>
-    </message>
-    <message>
-        <source>; </source>
-        <translation>；</translation>
     </message>
     <message>
         <source>Open folder</source>
@@ -6312,7 +6316,7 @@
     </message>
     <message>
         <source>Off</source>
-        <translation>不使用</translation>
+        <translation>关闭</translation>
     </message>
     <message>
         <source>{unsure} of {n} {n:image|images} ({share}) {unsure:needs|need} manual inspection; {caught} of them would have been wrong.</source>
@@ -6542,6 +6546,14 @@
     <message>
         <source>Not decided: {undecided}</source>
         <translation>未决定：{undecided}</translation>
+    </message>
+    <message>
+        <source>Painted: {n}</source>
+        <translation>已涂画：{n}</translation>
+    </message>
+    <message>
+        <source>Otherwise done: {n}</source>
+        <translation>其他已完成：{n}</translation>
     </message>
     <message>
         <source>Paint {n} defective {n:image|images}</source>
@@ -13340,6 +13352,10 @@
         <translation>该文件两次列出此图片且尺寸不同，其标注可能属于两张图片</translation>
     </message>
     <message>
+        <source>{n} of {total} masks mark more than half of the image as defect ({share}% on average). If the defects are the dark parts of the masks, invert them</source>
+        <translation>{total} 个掩膜中有 {n} 个把一半以上的图片标为缺陷（平均 {share}%）。如果掩膜中的暗部才是缺陷，请反转掩膜</translation>
+    </message>
+    <message>
         <source>its images would have the keys of those of the source {name}; opening the project for writing renames it</source>
         <translation>其中的图片会与来源 {name} 的图片使用相同的键；以可写方式打开项目时会将其重命名</translation>
     </message>
@@ -13604,6 +13620,22 @@
         <translation>图片上有缺陷，但模型没有检出任何缺陷。请延长训练或标注更多缺陷。指标没有意义。</translation>
     </message>
     <message>
+        <source>brightness {n}%, expected {low}% to {high}%</source>
+        <translation>亮度 {n}%，预期 {low}% 至 {high}%</translation>
+    </message>
+    <message>
+        <source>contrast {n}%, expected {low}% to {high}%</source>
+        <translation>对比度 {n}%，预期 {low}% 至 {high}%</translation>
+    </message>
+    <message>
+        <source>saturated pixels {n}%, expected {low}% to {high}%</source>
+        <translation>饱和像素 {n}%，预期 {low}% 至 {high}%</translation>
+    </message>
+    <message>
+        <source>color {n}%, expected {low}% to {high}%</source>
+        <translation>色彩 {n}%，预期 {low}% 至 {high}%</translation>
+    </message>
+    <message>
         <source>This model has no unlike score: an image of another surface whose brightness, contrast, sharpness, color and size are usual is not recognized as unlike the training images.</source>
         <translation>此模型没有差异分数：亮度、对比度、清晰度、颜色和尺寸正常的其他表面的图片，不会被识别为与训练图片不符。</translation>
     </message>
@@ -13612,12 +13644,40 @@
         <translation>此模型不会将图片与训练图片比较：无法识别与训练图片不符的图片。</translation>
     </message>
     <message>
+        <source>only {n} {n:part|parts}, at least {m} are needed</source>
+        <translation>只有 {n} 个零件，至少需要 {m} 个</translation>
+    </message>
+    <message>
+        <source>only {n} {n:part has|parts have} such a label, at least {m} are needed</source>
+        <translation>只有 {n} 个零件有此标注，至少需要 {m} 个</translation>
+    </message>
+    <message>
+        <source>only {n} {n:part|parts} with defective images and {k} with good ones, at least {m} of each are needed</source>
+        <translation>只有 {n} 个零件有缺陷图片、{k} 个有良品图片，各至少需要 {m} 个</translation>
+    </message>
+    <message>
         <source>Intervals are 95% CI with the part as the unit; none is stated below {n} parts, or {n} parts with such a label (“no CI”).</source>
         <translation>区间为以零件为单位的 95% 置信区间；少于 {n} 个零件，或有此标注的零件少于 {n} 个时，不给出区间（“无置信区间”）。</translation>
     </message>
     <message>
         <source>Measured with this export on {n} validation {n:image, which was|images, which were} not used for training. The weights and the temperature were chosen on {n:it|them}, so the metrics are slightly optimistic.</source>
         <translation>用此导出在 {n} 张未用于训练的验证图片上测得。权重和温度是在这些图片上选定的，因此指标略偏乐观。</translation>
+    </message>
+    <message>
+        <source>the reference has only {n} {n:hour|hours}, at least {m} are needed</source>
+        <translation>参考时段只有 {n} 小时，至少需要 {m} 小时</translation>
+    </message>
+    <message>
+        <source>only {n} {n:image|images}, at least {m} are needed</source>
+        <translation>只有 {n} 张图片，至少需要 {m} 张</translation>
+    </message>
+    <message>
+        <source>A value is marked with * if it is out of the range that is expected by the reference.</source>
+        <translation>超出参考时段预期范围的值用 * 标出。</translation>
+    </message>
+    <message>
+        <source>The ranges hold together with 95%: without any change, about 1 of 20 such tables has a mark. The unit is the image; how much hours differ without a change is measured between the hours of the reference. Periods with fewer than {n} images are not compared.</source>
+        <translation>这些范围合起来的置信水平为 95%：没有变化时，大约 20 张这样的表中有 1 张带标记。统计单位是图片；没有变化时各小时相差多少，由参考时段各小时之间的差异测得。少于 {n} 张图片的时段不比较。</translation>
     </message>
     <message>
         <source>The metrics of verdicts with fewer than {n} images or {m} parts are not reliable: {names}.</source>
@@ -13776,24 +13836,8 @@
         <translation>继续训练</translation>
     </message>
     <message>
-        <source>brightness {n} %, expected {low} % to {high} %</source>
-        <translation>亮度 {n} %，预期 {low} % 至 {high} %</translation>
-    </message>
-    <message>
-        <source>contrast {n} %, expected {low} % to {high} %</source>
-        <translation>对比度 {n} %，预期 {low} % 至 {high} %</translation>
-    </message>
-    <message>
         <source>sharpness {n}, expected {low} to {high}</source>
         <translation>清晰度 {n}，预期 {low} 至 {high}</translation>
-    </message>
-    <message>
-        <source>saturated pixels {n} %, expected {low} % to {high} %</source>
-        <translation>饱和像素 {n} %，预期 {low} % 至 {high} %</translation>
-    </message>
-    <message>
-        <source>color {n} %, expected {low} % to {high} %</source>
-        <translation>色彩 {n} %，预期 {low} % 至 {high} %</translation>
     </message>
     <message>
         <source>size {n} megapixels, expected {low} to {high}</source>
@@ -13854,18 +13898,6 @@
     <message>
         <source>the reference image shows nothing</source>
         <translation>参考图片没有内容</translation>
-    </message>
-    <message>
-        <source>only {n} of at least {m} parts</source>
-        <translation>只有 {n} 个零件，至少需要 {m} 个</translation>
-    </message>
-    <message>
-        <source>only {n} of at least {m} parts with such a label</source>
-        <translation>只有 {n} 个零件有此标注，至少需要 {m} 个</translation>
-    </message>
-    <message>
-        <source>only {n} {n:part|parts} with defective images and {k} with good ones, of at least {m} each</source>
-        <translation>只有 {n} 个零件有缺陷图片、{k} 个有良品图片，各至少需要 {m} 个</translation>
     </message>
     <message>
         <source>all verdicts are the same</source>
@@ -14144,14 +14176,6 @@
         <translation>其中没有一行是图片的结果</translation>
     </message>
     <message>
-        <source>only {n} of at least {m} hours in the reference</source>
-        <translation>参考时段只有 {n} 小时，至少需要 {m} 小时</translation>
-    </message>
-    <message>
-        <source>only {n} of at least {m} images</source>
-        <translation>只有 {n} 张图片，至少需要 {m} 张</translation>
-    </message>
-    <message>
         <source>all of it belongs to the reference</source>
         <translation>全部属于参考时段</translation>
     </message>
@@ -14186,10 +14210,6 @@
     <message>
         <source>, but the model was another one ({run})</source>
         <translation>，但使用的是另一个模型（{run}）</translation>
-    </message>
-    <message>
-        <source>A value is marked with * if it is out of the range that is expected by the reference. The ranges hold together with 95 %: without any change, about 1 of 20 such tables has a mark. The unit is the image; how much hours differ without a change is measured between the hours of the reference. Periods with fewer than {n} images are not compared.</source>
-        <translation>超出由参考时段预期的范围的值以 * 标记。这些范围合起来的置信水平为 95%：没有变化时，大约 20 张这样的表中有 1 张带标记。统计单位是图片；没有变化时各小时相差多少，由参考时段各小时之间的差异测得。少于 {n} 张图片的时段不比较。</translation>
     </message>
     <message>
         <source>From</source>
@@ -15880,10 +15900,6 @@
         <translation>未知的编码</translation>
     </message>
     <message>
-        <source>{n} of {total} masks mark more than half of the image as defect ({share} % on average). If the defects are the dark parts of the masks, invert them</source>
-        <translation>{total} 个掩膜中有 {n} 个把一半以上的图片标为缺陷（平均 {share} %）。如果掩膜中的暗部才是缺陷，请反转掩膜</translation>
-    </message>
-    <message>
         <source>the class {name} covers whole images ({n}). If it is the background or the part, leave it out</source>
         <translation>类别 {name} 覆盖了整张图片（{n} 张）。如果它是背景或零件本身，请不要导入</translation>
     </message>
@@ -16641,10 +16657,6 @@
         <translation>、</translation>
     </message>
     <message>
-        <source>{first}; {second}</source>
-        <translation>{first}；{second}</translation>
-    </message>
-    <message>
         <source>Good images</source>
         <translation>良品图片</translation>
     </message>
@@ -16735,6 +16747,14 @@
     <message>
         <source>{n} {unit}</source>
         <translation>{n} {unit}</translation>
+    </message>
+    <message>
+        <source>; </source>
+        <translation>；</translation>
+    </message>
+    <message>
+        <source>{text} ({note})</source>
+        <translation>{text}（{note}）</translation>
     </message>
     <message>
         <source>Finished after {time}.</source>

@@ -68,7 +68,7 @@ def test_comparison_lists_figures_and_differing_images(run, tmp_path, capsys):
     assert found["differing"] == [{"path": FALSE, "errors": [1, 0]}]
     assert "Comparison of runs" in path.read_text("utf-8")
     assert evaluate(run, "--compare", other.name) == 0
-    why = "(no 95% CI: only 4 of at least 5 parts)"
+    why = "(no 95% CI: only 4 parts, at least 5 are needed)"
     line = f"False alarms per image: 0.12 {why}, 1 on 8 images; 0.00 {why}, 0 on 8 images; difference −0.12 {why}: not"
     assert line in capsys.readouterr().out
 
@@ -126,6 +126,6 @@ def test_swapped_classes_are_reported_by_text_json_and_report(tmp_path, capsys):
     assert result["region_confusion"]["rows"] == [[0, 0, 0], [6, 0, 0], [0, 1, 0]]
     assert evaluate(run, "--report", str(path)) == 0
     text, page = capsys.readouterr().out, path.read_text("utf-8")
-    why = "(no 95% CI: only 3 of at least 5 parts)"
+    why = "(no 95% CI: only 3 parts, at least 5 are needed)"
     assert f"Recall, any defect 6 of 6 {why}; Recall, right class 0 of 6 {why}" in text
     assert "with a wrong class" in text and "with a wrong class" in page and "Recall, right class" in page

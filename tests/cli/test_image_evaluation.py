@@ -33,7 +33,7 @@ def workbench(capsys, *arguments, status=0):
 def test_evaluate_ranks_images_and_gives_reasons_for_missing_numbers(run, capsys):
     found = workbench(capsys, "evaluate", run.project_root, "--split", "test")
     assert 0.5 < found["image_auroc"] <= 1 and found["image_auroc_interval"] is None
-    assert found["image_auroc_interval_why"].endswith("and 1 with good ones, of at least 5 each")
+    assert found["image_auroc_interval_why"].endswith("and 1 with good ones, at least 5 of each are needed")
     assert found["recall_at_false_alarms"] == {"0.01": None, "0.05": None, "0.10": None}
     assert found["recall_at_false_alarms_why"]["0.10"] == "There are 2 good images; at least 10 are needed."
     rule = found["verdict_rule"]

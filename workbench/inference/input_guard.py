@@ -62,11 +62,11 @@ class _Measure:
 
 
 _MEASURES = {
-    "brightness": _Measure("brightness {} %, expected {} % to {} %", 100, 0.002, 0.3, 1.6, share=True),
-    "contrast": _Measure("contrast {} %, expected {} % to {} %", 100, 1e-5, 0.3, 1.6),
+    "brightness": _Measure("brightness {}%, expected {}% to {}%", 100, 0.002, 0.3, 1.6, share=True),
+    "contrast": _Measure("contrast {}%, expected {}% to {}%", 100, 1e-5, 0.3, 1.6),
     "sharpness": _Measure("sharpness {}, expected {} to {}", 1, 1e-3, 0.3, 1.2),
-    "saturated": _Measure("saturated pixels {} %, expected {} % to {} %", 100, 0.05, 1.2, 2.0, share=True),
-    "color": _Measure("color {} %, expected {} % to {} %", 100, 0.005, 1.1, 2.0),
+    "saturated": _Measure("saturated pixels {}%, expected {}% to {}%", 100, 0.05, 1.2, 2.0, share=True),
+    "color": _Measure("color {}%, expected {}% to {}%", 100, 0.005, 1.1, 2.0),
     # A network for images of any size may be right all the same.
     "megapixels": _Measure("size {} megapixels, expected {} to {}", 1, 1e-6, 0.8, 1.4, remark=True),
 }

@@ -166,7 +166,7 @@ def test_comparison_finds_the_image_that_one_run_gets_right(run):
     by_name = {(metric.figures[0].id, metric.figures[0].name): metric for metric in found.metrics}
     alarms = by_name["false_alarms", ""]
     assert [figure.value for figure in alarms.figures] == [0.125, 0.0] and alarms.difference == -0.125
-    assert alarms.outcome == "unknown" and str(alarms.interval) == "only 4 of at least 5 parts"
+    assert alarms.outcome == "unknown" and str(alarms.interval) == "only 4 parts, at least 5 are needed"
     assert by_name["recall", ""].outcome == "equal" and ("dice", "pit") in by_name
     assert [(pair.key, pair.errors) for pair in found.pairs] == [(FALSE, (1, 0))]
     document = comparison_report(project, first, second, found, ReportImages(project), WHEN)
@@ -284,7 +284,7 @@ def test_report_of_verdicts_states_a_share(tmp_path):
             [
                 "Recall, any defect",
                 "92% (80–97%), 18 of 20",
-                "91% (no 95% CI: only 2 of at least 5 parts), 18 of 20",
+                "91% (no 95% CI: only 2 parts, at least 5 are needed), 18 of 20",
                 "−1 point (−9 to +7)",
                 "no clear difference",
             ],
@@ -294,7 +294,7 @@ def test_report_of_verdicts_states_a_share(tmp_path):
             [
                 "Accuracy",
                 "92% (80–97%), 18 of 20",
-                "91% (no 95% CI: only 2 of at least 5 parts), 18 of 20",
+                "91% (no 95% CI: only 2 parts, at least 5 are needed), 18 of 20",
                 "−1 point (−9 to +7)",
                 "no clear difference",
             ],
@@ -304,7 +304,7 @@ def test_report_of_verdicts_states_a_share(tmp_path):
             [
                 "Dice, any defect",
                 "0.92 (0.80–0.97)",
-                "0.91 (no 95% CI: only 2 of at least 5 parts), 20 images of 9 parts",
+                "0.91 (no 95% CI: only 2 parts, at least 5 are needed), 20 images of 9 parts",
                 "−0.01 (−0.09 to +0.07)",
                 "no clear difference",
             ],

@@ -63,7 +63,7 @@ def states(figure: Figure, text: str) -> bool:
     if why and not why.startswith(f"{figure.interval})"):
         return False
     text, brief, _ = text.partition(" (no CI)")  # the reason stands once beside the table
-    if brief and (figure.edges is not None or "of at least 5 parts" not in figure.interval):
+    if brief and (figure.edges is not None or "at least 5 are needed" not in figure.interval):
         return False
     scale = 100 if "%" in text else 1
     numbers = [float(each.replace("−", "-")) for each in re.findall(r"−?\d+(?:\.\d+)?", text)]
@@ -273,7 +273,7 @@ def test_reason_for_missing_intervals_is_stated_once(tmp_path):
         html = to_html(document)
         cells = [cell for table in HtmlTables(html).tables for line in table for cell in line]
         assert html.count("none is stated below 5 parts") == 1 and any("(no CI)" in cell for cell in cells)
-        assert not any("of at least" in text for text in (*cells, *(each.detail for each in document.headlines)))
+        assert not any("are needed" in text for text in (*cells, *(each.detail for each in document.headlines)))
 
 
 def test_what_is_not_measured_has_its_reason_everywhere(tmp_path, qapp):

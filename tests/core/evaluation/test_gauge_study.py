@@ -51,7 +51,7 @@ def test_repeats_are_compared_within_each_part():
     verdicts = {"p0": ["OK", "OK", "NG"], "p1": ["NG", "NG", "NG"], "p2": ["OK", "OK", "OK"], "p3": ["OK"]}
     study = rate([(MODEL, part, f"{part}/{n}", v) for part, vs in verdicts.items() for n, v in enumerate(vs)])
     same, kappa = (figure(study, id, MODEL, MODEL) for id in ("same_verdict", "kappa"))
-    assert (same.hits, same.total) == (2, 3) and kappa.interval == "only 3 of at least 5 parts"
+    assert (same.hits, same.total) == (2, 3) and kappa.interval == "only 3 parts, at least 5 are needed"
     # Fleiss' kappa 1971: mean agreement of the pairs of a part, and that of the pooled verdicts
     agreed, pooled = (1 / 3 + 1 + 1) / 3, np.array([5, 4]) / 9
     assert kappa.value == pytest.approx((agreed - (pooled**2).sum()) / (1 - (pooled**2).sum()))
@@ -82,7 +82,7 @@ def test_few_parts_with_defects_widen_the_interval():
     wide, narrow = (intervals.kappa_interval(each) for each in (rare, balanced))
     assert wide.high == narrow.high == 1 and wide.low < 0.3 < 0.6 < narrow.low
     assert isinstance(narrow, Interval) and narrow.method == "kappa"
-    assert intervals.kappa_interval(balanced[8:12]) == "only 4 of at least 5 parts"
+    assert intervals.kappa_interval(balanced[8:12]) == "only 4 parts, at least 5 are needed"
     by_chance = tables.copy()  # one rater errs on two parts, and no part has a defect
     by_chance[:2] = [[0, 1], [0, 0]]
     found = intervals.kappa_interval(by_chance)

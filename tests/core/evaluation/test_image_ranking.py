@@ -48,7 +48,7 @@ def test_interval_of_a_perfect_ranking_narrows_with_the_number_of_parts():
 def test_ranking_of_images_of_few_parts_has_no_interval():
     one_part = [image(5 * bad, bad, "same") for bad in [False, True] * 50]
     assert image_auroc(one_part) == 1
-    why = "only 1 part with defective images and 1 with good ones, of at least 5 each"
+    why = "only 1 part with defective images and 1 with good ones, at least 5 of each are needed"
     assert str(auroc_interval(one_part)) == why
 
 
@@ -79,5 +79,5 @@ def test_proportion_of_images_has_the_interval_of_its_parts():
     in_groups = GroupedProportion.of(sorted(hits), [f"{n // 5}" for n in range(40)]).interval  # those of a part agree
     assert in_groups[0] < alone[0] and in_groups[1] > alone[1]
     few = GroupedProportion.of(hits, [f"{n // 20}" for n in range(40)])
-    assert few.interval is None and few.why == "only 2 of at least 5 parts"
-    assert GroupedProportion.of([], []).why == "only 0 of at least 5 parts"
+    assert few.interval is None and few.why == "only 2 parts, at least 5 are needed"
+    assert GroupedProportion.of([], []).why == "only 0 parts, at least 5 are needed"

@@ -62,13 +62,14 @@ def test_images_of_one_part_widen_the_interval():
     [([4] * 4, [4] * 4, 4), ([3], [4], 1), ([], [], 0), ([1, 1, 0, 0, 0], [1, 1, 0, 0, 0], 2)],
 )
 def test_below_five_parts_the_reason_is_stated(successes, trials, parts):
-    assert intervals.share_interval(successes, trials) == f"only {parts} of at least 5 parts"
-    assert intervals.rate_interval(successes, trials) == f"only {parts} of at least 5 parts"
+    reason = f"only {parts} {'part' if parts == 1 else 'parts'}, at least 5 are needed"
+    assert intervals.share_interval(successes, trials) == reason
+    assert intervals.rate_interval(successes, trials) == reason
 
 
 def test_parts_without_labels_do_not_count_for_dice():
     good = np.concatenate([PIXELS[:3], [[0, 7, 0]] * 40])
-    assert intervals.ratio_interval(good, intervals.dice) == "only 3 of at least 5 parts with such a label"
+    assert intervals.ratio_interval(good, intervals.dice) == "only 3 parts have such a label, at least 5 are needed"
 
 
 def test_all_agree_is_no_certainty():
@@ -120,7 +121,7 @@ def test_a_class_on_one_part_does_not_remove_the_interval_of_the_mean():
     sums[:, 0] = np.tile(PIXELS, (2, 1))
     sums[3, 1] = (5, 5, 5)
     mean, alone = intervals.ratio_interval(sums, intervals.dice), intervals.ratio_interval(sums[:, 1], intervals.dice)
-    assert isinstance(mean, Interval) and alone == "only 1 of at least 5 parts with such a label"
+    assert isinstance(mean, Interval) and alone == "only 1 part has such a label, at least 5 are needed"
 
 
 def test_one_new_part_keeps_the_limit_with_the_stated_probability():

@@ -132,11 +132,11 @@ def test_a_handful_of_images_is_no_change(results):
     table = results(*day(np.random.default_rng(2), [0.03] * 12, 100), *(record(12 + n / 10, ng=True) for n in range(9)))
     assert table.hours[-1].share("NG") == 1
     assert told(table).startswith("No rate differs")
-    assert "only 9 of at least 20 images" in table.compare(table.hours, table.reference())[-1][0].why
+    assert "only 9 images, at least 20 are needed" in table.compare(table.hours, table.reference())[-1][0].why
     few = results(*day(np.random.default_rng(3), [0.0, 0.0, 0.0, 1.0], 100))
     assert told(few) == "Not compared: all of it belongs to the reference."
     short = few.reference(2)
-    assert "only 2 of at least 5 hours" in sentence(few.hours, few.compare(few.hours, short), short, "hour")
+    assert "only 2 hours, at least 5 are needed" in sentence(few.hours, few.compare(few.hours, short), short, "hour")
 
 
 @pytest.mark.parametrize(("spread", "share"), [(None, 0.03), (None, 0.6), (4.0, 0.03), (1.0, 0.1)])

@@ -149,7 +149,7 @@ def test_few_parts_have_a_reason_instead_of_an_interval():
     found = figures.get("recall")
     assert (
         found.edges is None
-        and str(found.interval) == "only 2 of at least 5 parts"
+        and str(found.interval) == "only 2 parts, at least 5 are needed"
         and (found.images, found.parts) == (8, 2)
     )
     assert found.to_json()["why"] == str(found.interval)

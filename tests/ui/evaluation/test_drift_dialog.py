@@ -7,6 +7,7 @@ from datetime import datetime, timedelta, timezone
 
 import numpy as np
 import pytest
+from PySide6.QtCore import QItemSelectionModel
 from PySide6.QtWidgets import QFileDialog
 
 from workbench.inference.io.image_io import encode_png
@@ -34,6 +35,12 @@ def logs(tmp_path):
     return folder
 
 
+def select(table, row: int) -> None:
+    """Select a row alone, also after a test whose last key had a modifier."""
+    flags = QItemSelectionModel.SelectionFlag
+    table.setCurrentCell(row, 0, flags.ClearAndSelect | flags.Rows)
+
+
 def test_results_of_a_line_are_seen_compared_and_reported(application, logs, qtbot, monkeypatch, tmp_path):
     application.services.preferences.line_results = str(logs)
     application.window.table["line_results"].trigger()
@@ -43,17 +50,19 @@ def test_results_of_a_line_are_seen_compared_and_reported(application, logs, qtb
     assert dialog.text.text().startswith("NG: 50.0% in the hour from 2026-03-02 ")
     assert dialog.table.item(29, 2).text() == "50.0%*" and dialog.table.item(20, 2).text() == "2.5%"
     assert dialog.plot.rates == ["NG", "class pit"] and dialog.bars.counts == [("pit", 87)]
-    dialog.table.selectRow(29)
-    assert dialog.bars.counts == [("pit", 20)]
+    assert dialog.notes.text().startswith("A value is marked with * if")
+    assert dialog.frequency.text() == "Images by class"
+    select(dialog.table, 29)
+    assert dialog.bars.counts == [("pit", 20)] and dialog.frequency.text() == "Images by class, selected row"
     assert dialog.last.geometry().right() == dialog.bars.geometry().right()  # no room is left for a preview
-    dialog.last.selectRow(0)
+    select(dialog.last, 0)
     qtbot.waitUntil(lambda: not dialog.preview.pixmap().isNull())
     assert dialog.last.item(0, 1).text() == "part 1179"
     dialog.table.clearSelection()
     assert not dialog.choose.isEnabled()
-    dialog.table.selectRow(29)
+    select(dialog.table, 29)
     dialog.choose.click()
-    qtbot.waitUntil(lambda: "only 1 of at least 5 hours" in dialog.text.text())
+    qtbot.waitUntil(lambda: "only 1 hour, at least 5 are needed" in dialog.text.text())
     dialog.hours.setValue(20)
     qtbot.waitUntil(lambda: "20 hours" in dialog.text.text())
     target = tmp_path / "shifts.html"

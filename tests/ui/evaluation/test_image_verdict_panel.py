@@ -32,6 +32,18 @@ def test_budget_shows_results_with_limits_and_is_stored(page, verdicts, run, qtb
     assert operating_point.read(run).rule is None and panel.rule.currentData() == "" and panel.caught.isHidden()
 
 
+def test_rule_that_rejects_no_defective_image_has_a_warning(page, verdicts, qtbot):
+    panel = page.verdict
+    choose_rule(panel, "mass")
+    panel.values["mass"].setValue(1e6)
+    qtbot.waitUntil(lambda: panel.warning.texts == ["This rule rejects none of the defective images."])
+    assert "rejected: 0 of " in panel.caught.text() and not panel.warning.isHidden()
+    panel.values["mass"].setValue(0)
+    qtbot.waitUntil(lambda: not panel.warning.texts)
+    choose_rule(panel, "")
+    assert panel.warning.isHidden()
+
+
 def test_fields_of_the_chosen_rule_are_shown(page, verdicts):
     panel = page.verdict
     for by in ("budget", "cost", "mass"):

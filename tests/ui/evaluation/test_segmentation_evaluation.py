@@ -43,7 +43,7 @@ def test_page_of_an_evaluation(window, page, application):
     assert session.note == note and session.editor.class_id == class_id and window.canvas.tool == tool
     # Metrics with intervals and origin.
     assert page.summary.metrics["recall"].number.text() == "6 of 7"  # too few defects for a percentage
-    assert "no 95% CI: only 3 of at least 5 parts" in page.summary.metrics["recall"].detail.text()
+    assert "no 95% CI: only 3 parts, at least 5 are needed" in page.summary.metrics["recall"].detail.text()
     assert page.summary.metrics["false_alarms"].number.text() in ("0.12", "0.13")
     assert "1 on 8 " in page.summary.metrics["false_alarms"].detail.text()
     assert page.classes.rowCount() == 5 and page.classes.item(1, 1).text() == "0 of 1"

@@ -217,7 +217,7 @@ def test_painted_images_are_no_good_images(wall, application, qtbot):
     qtbot.waitUntil(lambda: window.canvas.content.seen)
     session.editor.paint_segment((10, 10), (30, 20), 4, 1)
     assert session.flush()
-    qtbot.waitUntil(lambda: wall.separation.counts.full_text.endswith("23"))
+    qtbot.waitUntil(lambda: wall.separation.counts.full_text.endswith("Not decided: 23 · Painted: 1"))
     window.images.separate()
     assert shown(wall) == "01"
     wall.show_current()

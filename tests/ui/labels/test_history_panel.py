@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from PySide6.QtCore import QDateTime, QSettings, Qt
+from PySide6.QtCore import QDateTime, QPoint, QSettings, Qt
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QMenu
 
@@ -129,6 +129,24 @@ def test_reveal_unfolds_the_panel(session, qapp, qtbot):
     panel.reveal()
     assert panel.isVisible() and panel.model.rowCount() == 2
     QSettings().remove("sections/history")
+
+
+def test_history_stays_visible_when_a_section_above_unfolds(driver):
+    window = driver.window
+    window.resize(1280, 600)
+    driver.drag((20, 20), (60, 40))
+    layers = window.layers.parentWidget()
+    layers._set_expanded(False)
+    window.table["history"].trigger()
+    view, area = window.history.view, window.side.viewport()
+
+    def visible() -> bool:
+        return area.rect().contains(view.rect().translated(view.mapTo(area, QPoint(0, 0))))
+
+    driver.qtbot.waitUntil(visible)
+    height = window.side.widget().height()
+    layers._set_expanded(True)  # as the first prediction does
+    driver.qtbot.waitUntil(lambda: window.side.widget().height() > height and visible())
 
 
 def test_time_text_shows_time_today_and_date_before(panel, session):

@@ -6,7 +6,16 @@ import pytest
 from PySide6.QtCore import QLocale
 
 from workbench.core.runs.events import Started
-from workbench.ui.text.formatting import area, clauses, first_sentences, metric_unit, sentences, size, started_text
+from workbench.ui.text.formatting import (
+    area,
+    clauses,
+    first_sentences,
+    metric_unit,
+    sentences,
+    size,
+    started_text,
+    with_note,
+)
 
 
 @pytest.fixture(autouse=True)
@@ -25,7 +34,8 @@ def test_sentences_are_separated_as_their_language_does():
 
 
 def test_clauses(qapp):
-    assert clauses("20 of 55", "95% CI 25–50%") == "20 of 55; 95% CI 25–50%"
+    assert clauses("20 of 55", "", "95% CI 25–50%") == "20 of 55; 95% CI 25–50%"
+    assert with_note("20 of 55", "95% CI 25–50%") == "20 of 55 (95% CI 25–50%)"
 
 
 def test_first_sentences():

@@ -29,7 +29,8 @@ def shift_report(results: LineResults, reference: Sequence[Period], zone: str) -
         document.Section(Message("drift.classes"), [document.Table(*pareto(results))]),
         document.Section(Message("drift.last"), [document.Table(*last_images(results))]),
         document.Section(
-            Message("drift.notes"), [document.Points([*results.notes(), Message("drift.method", n=MIN_OBSERVATIONS)])]
+            Message("drift.notes"),
+            [document.Points([*results.notes(), Message("drift.mark"), Message("drift.method", n=MIN_OBSERVATIONS)])],
         ),
     ]
     subtitle = Message("drift.lead", n=results.images, zone=zone, version=__version__)

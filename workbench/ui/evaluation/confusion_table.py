@@ -338,7 +338,7 @@ def split_text(split: str, images: int) -> str:
         "test": QCoreApplication.translate("SplitChoice", "Test images"),
     }
     name = names.get(split, QCoreApplication.translate("SplitChoice", "Validation/test images"))
-    return f"{name} ({formatting.number(images)})"
+    return formatting.with_note(name, formatting.number(images))
 
 
 # --- confusion of images --------------------------------------------------------------------------

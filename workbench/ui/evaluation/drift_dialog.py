@@ -32,7 +32,7 @@ from workbench.session.training.trainer_thread import language_of_window
 from workbench.ui.evaluation.evaluation_reports import write_document
 from workbench.ui.evaluation.part_dialogs import RowTable
 from workbench.ui.images.inbox_dialog import pixmap, preview
-from workbench.ui.text.formatting import capitalized, problem_text, translate_message
+from workbench.ui.text.formatting import capitalized, problem_text, sentences, translate_message
 from workbench.ui.widgets.box_layouts import in_column, in_row
 from workbench.ui.widgets.dialogs import PathField
 from workbench.ui.widgets.text_labels import align_text, resize_for_text, set_disabled_reason
@@ -170,6 +170,7 @@ class DriftDialog(QDialog):
         self.choose = QPushButton(self.tr("Use selected rows as reference"), objectName="link", autoDefault=False)
         self.text = QLabel(wordWrap=True, textFormat=Qt.TextFormat.PlainText)
         self.legend = QLabel(textFormat=Qt.TextFormat.RichText)
+        self.frequency = QLabel()
         self.plot, self.bars = RatePlot(style), ClassBars(style)
         self.table, self.last = RowTable(self.tr("Periods")), RowTable(self.tr("Last images that are not OK"))
         self.table.setSelectionMode(RowTable.SelectionMode.ContiguousSelection)
@@ -182,12 +183,13 @@ class DriftDialog(QDialog):
         close = QPushButton(self.tr("Close"), autoDefault=False, clicked=self.reject)
         reference = QLabel(self.tr("Reference"))
         reference.setBuddy(self.hours)
+        rates = in_column(self.legend, (self.plot, 1), spacing=4)
+        classes = in_column(self.frequency, (self.bars, 1), spacing=4)
         in_column(
             self.folder,
             in_row(self.units, self.stations, reference, self.hours, self.choose, 1, reload, spacing=8),
             self.text,
-            self.legend,
-            (in_row((self.plot, 3), (self.bars, 1), spacing=12), 3),
+            (in_row((rates, 3), (classes, 1), spacing=12), 3),
             (in_row((self.table, 3), (self.last, 3), self.preview, spacing=12), 2),
             self.notes,
             in_row(self.save, 1, close, spacing=8),
@@ -262,9 +264,10 @@ class DriftDialog(QDialog):
         self.table.scrollToBottom()
         self.last.show_rows(*shift_report.last_images(shown.results))
         about = capitalized(translate_message(reference_text(shown.reference)))
-        method = translate_message(Message("drift.method", n=MIN_OBSERVATIONS))
-        self.table.setToolTip(method)
-        self.notes.setText("\n".join([about, *map(translate_message, shown.results.notes())]))
+        mark, method = map(translate_message, (Message("drift.mark"), Message("drift.method", n=MIN_OBSERVATIONS)))
+        self.table.setToolTip(sentences(mark, method))
+        marks = [mark] if any(each.moved for found in changes for each in found) else []
+        self.notes.setText("\n".join([*marks, about, *map(translate_message, shown.results.notes())]))
         self._show_legend()
         self._selected()
 
@@ -286,7 +289,9 @@ class DriftDialog(QDialog):
         chosen = self.selection
         set_disabled_reason(self.choose, "" if chosen else self.tr("Select rows of the table"))
         if self._shown is not None:
-            self.bars.show_period(chosen[-1] if len(chosen) == 1 else self._shown.results.total())
+            row = len(chosen) == 1
+            self.frequency.setText(self.tr("Images by class, selected row") if row else self.tr("Images by class"))
+            self.bars.show_period(chosen[-1] if row else self._shown.results.total())
 
     def _choose(self) -> None:
         chosen = self.selection

@@ -23,6 +23,7 @@ from workbench.core.text_patterns import fill
 from workbench.inference.region_table import REWORK, UNSURE
 from workbench.inference.verdict_rule import BAD
 from workbench.session.image_verdicts import ImageVerdictResult
+from workbench.ui.evaluation.evaluation_notices import Notice, NoticeList
 from workbench.ui.evaluation.operating_point_panel import LimitEditor
 from workbench.ui.text import evaluation_texts, formatting
 from workbench.ui.text.formatting import translate_message
@@ -76,6 +77,7 @@ class ImageVerdictPanel(QWidget):
         self._labels: dict[str, QLabel] = {}
         self.caught, self.false, self.band, self.ranking = QLabel(), QLabel(), QLabel(), QLabel()
         self.limit, self.note = QLabel(objectName="muted"), QLabel(objectName="muted")
+        self.warning = NoticeList(style)
         self._build()
         self.rule.activated.connect(self._changed)
         self.bad.activated.connect(self._changed)
@@ -161,6 +163,7 @@ class ImageVerdictPanel(QWidget):
         self.curves = QWidget()  # shown by the owner
         self._curves = QVBoxLayout(self.curves)
         self._curves.setContentsMargins(0, 0, 0, 0)
+        column.addWidget(self.warning)
         for label in (self.caught, self.false, self.band, self.limit, self.note, self.ranking):
             label.setWordWrap(True)
             label.setTextFormat(Qt.TextFormat.PlainText)
@@ -238,6 +241,9 @@ class ImageVerdictPanel(QWidget):
         rule = result.rule if result is not None else None
         for label in (self.caught, self.false, self.limit, self.note):
             label.setVisible(rule is not None)
+        useless = rule is not None and rule.caught.total > 0 and not rule.caught.hits
+        text = self.tr("This rule rejects none of the defective images.")
+        self.warning.show_notices([Notice("warning", text)] if useless else [])
         self.band.setVisible(rule is not None and (self.unsure.value() >= 0 or bool(rule.rule.others)))
         without = result.unsure if result is not None else None
         self._without_missed = -1.0 if without is None else without

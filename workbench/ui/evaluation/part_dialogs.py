@@ -160,7 +160,7 @@ class PartPlanDialog(JobDialog):
         self.advice.setText(translate_message(Message("parts.to_test" if found.entries else "parts.none_left")))
         self.advice.show()
         reasons = {entry.key: map(image_texts.reason_text, entry.reasons) for entry in found.entries}
-        rows = [[key, "; ".join(texts)] for key, texts in reasons.items()]
+        rows = [[key, formatting.clauses(*texts)] for key, texts in reasons.items()]
         self.table.show_rows([self.tr("Image"), self.tr("Reason")], rows)
         self.table.setVisible(bool(rows))
         self.body.setStretch(self.body.count() - 1, 0 if rows else 1)
@@ -176,7 +176,7 @@ def _enlarge(dialog: QDialog, width: int, height: int) -> None:
 
 
 def _percent(low: float, high: float, value: float) -> QDoubleSpinBox:
-    box = QDoubleSpinBox(minimum=low, maximum=high, decimals=1, value=value, suffix=" %")
+    box = QDoubleSpinBox(minimum=low, maximum=high, decimals=1, value=value, suffix="%")
     box.setFixedWidth(110)
     align_text(box)
     return box

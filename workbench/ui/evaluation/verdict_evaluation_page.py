@@ -106,10 +106,12 @@ class RejectOption(QWidget):
         band = evaluation.band(self.minimum)
         if not band.unsure:
             effect = self.tr("All {n} images get a verdict, {left} of them wrong.").format(
-                n=band.images, left=band.errors
+                n=formatting.number(band.images), left=formatting.number(band.errors)
             )
         elif not band.decided:
-            effect = self.tr("All {n} images are unsure and need manual inspection.").format(n=band.images)
+            effect = self.tr("All {n} images are unsure and need manual inspection.").format(
+                n=formatting.number(band.images)
+            )
         else:
             share = formatting.percent(band.unsure / band.images)
             text = self.tr(
@@ -120,9 +122,9 @@ class RejectOption(QWidget):
             text = self.tr("Of the other {given} {given:verdict|verdicts}, {left} {left:is|are} wrong ({interval}).")
             shown = evaluation_texts.stated(band.interval, partial(evaluation_texts.between, digits=1))
             fields = {"given": band.decided, "left": band.errors, "interval": shown}
-            effect += " " + fill(text, **fields)
+            effect = formatting.sentences(effect, fill(text, **fields))
         if round(self._stored * _STEPS) == self.slider.value() and self._stored:
-            effect += " " + self.tr("This value is saved with the run.")
+            effect = formatting.sentences(effect, self.tr("This value is saved with the run."))
         return effect
 
 

@@ -29,7 +29,7 @@ class MovingAreaDialog(QDialog):
         self.setWindowTitle(self.tr("Inspection area moves with the part"))
         set_width_for_text(self, 480)
         self.moves = QCheckBox(self.tr("The area moves with the part"), checked=True)
-        self.shift = QDoubleSpinBox(maximum=100 * MOST_SHIFT, decimals=1, suffix=" %", keyboardTracking=False)
+        self.shift = QDoubleSpinBox(maximum=100 * MOST_SHIFT, decimals=1, suffix="%", keyboardTracking=False)
         self.angle = QDoubleSpinBox(maximum=MOST_ANGLE, decimals=1, suffix="°", keyboardTracking=False)
         self.shift.setValue(100 * (PartReference.most_shift if area.reference is None else area.reference.most_shift))
         self.angle.setValue(PartReference.most_angle if area.reference is None else area.reference.most_angle)

@@ -175,7 +175,12 @@ class SeparationBar(QWidget):
         text = self.tr("Good: {good} · Defects to paint: {to_paint} · Not decided: {undecided}")
         text = text.format(good=number(counts.good), to_paint=number(counts.to_paint), undecided=number(undecided))
         short = self.tr("Not decided: {undecided}").format(undecided=number(undecided))
-        self.counts.set_text(text, short=[short])
+        parts = [text]
+        if counts.with_defects:
+            parts.append(self.tr("Painted: {n}").format(n=number(counts.with_defects)))
+        if other := counts.decided - counts.good - counts.to_paint - counts.with_defects:
+            parts.append(self.tr("Otherwise done: {n}").format(n=number(other)))
+        self.counts.set_text(" · ".join(parts), short=[text, short])
         pattern = self.tr("Paint {n} defective {n:image|images}")
         self.paint.setText(fill(pattern, n=number(counts.to_paint)))
         self.paint.setVisible(counts.to_paint > 0)

@@ -30,7 +30,7 @@ from workbench.core.project.import_account import ImportReport
 from workbench.core.project.import_plan import ImportPlan
 from workbench.core.text_patterns import fill
 from workbench.ui.shortcuts import key_text
-from workbench.ui.text.formatting import capitalized, listed, number, translate_message
+from workbench.ui.text.formatting import capitalized, clauses, listed, number, translate_message
 from workbench.ui.text.settings_texts import format_title, format_with_count
 from workbench.ui.widgets.box_layouts import Gap, Item, in_column, in_row
 from workbench.ui.widgets.item_views import show_as_rows
@@ -195,7 +195,7 @@ class ImportOptionsRow(QWidget):
             for path, (encoding, examples) in plan.report.encodings.items()
         ]
         self._encoding_row.setVisible(bool(files))
-        self._examples.set_text("; ".join(files[:3]))
+        self._examples.set_text(clauses(*files[:3]))
         self._examples.setToolTip("\n".join(files[:30]))
 
     def _encoding_title(self, name: str) -> str:

@@ -165,7 +165,8 @@ class PredictionDisplay(QWidget):
 
     def _show_step(self) -> None:
         step = self._overlay.step
-        self.step_name.setText(self.tr("Latest step") if step is None else self.tr("Step {n}").format(n=step))
+        text = self.tr("Latest step") if step is None else self.tr("Step {n}").format(n=formatting.number(step))
+        self.step_name.setText(text)
 
     def _refresh_thresholds(self) -> None:
         thresholds, maps = self._overlay.thresholds, self._overlay.maps
@@ -263,7 +264,7 @@ class LayersPanel(QWidget):
     def _show_reference(self) -> None:
         name = self._comparison.reference
         text = self.tr("No reference image") if name is None else name.rpartition("/")[2]
-        self.reference.set_text(text, short=[self.tr("No reference"), self.tr("None")] if name is None else ())
+        self.reference.set_text(text, short=[self.tr("No reference")] if name is None else ())
         self.reference.setToolTip(name or self.tr("Image of a part without defects, of the same size"))
         set_disabled_reason(self.choose, "" if self._view.image is not None else self.tr("Open an image first"))
         missing = "" if self._comparison.possible() else self.tr("Select a reference image first")

@@ -100,7 +100,7 @@ class ResultsModel(QAbstractTableModel):
             verdict = image_texts.shown_verdict(row.verdict)
             if row.input is None or row.input.ok:
                 return verdict
-            why = "; ".join(map(translate_message, row.input.why))
+            why = formatting.clauses(*map(translate_message, row.input.why))
             return self.tr("{result}: {why}").format(result=verdict, why=why)
         if column == 2:
             return formatting.listed(row.classes)

@@ -8,8 +8,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
-from PySide6.QtCore import QByteArray, QCoreApplication, QEvent, QObject, QSettings, QSize, Qt
+from PySide6.QtCore import QByteArray, QCoreApplication, QEvent, QObject, QSettings, QSize, Qt, QTimer
 from PySide6.QtWidgets import (
+    QApplication,
     QBoxLayout,
     QFileDialog,
     QHBoxLayout,
@@ -223,6 +224,7 @@ class SidePanel(QScrollArea):
         self.setAccessibleName(QCoreApplication.translate("Window", "Side panel"))
         self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
         self.setWidget(body)
+        self.verticalScrollBar().rangeChanged.connect(self._keep_focus_visible)
         self._fit()
 
     def eventFilter(self, watched: QObject, event: QEvent) -> bool:
@@ -233,6 +235,13 @@ class SidePanel(QScrollArea):
     def _fit(self) -> None:
         frame = 2 * self.frameWidth() + self.verticalScrollBar().sizeHint().width()
         self.setMinimumWidth(max(_LEAST_SIDE, self.widget().minimumSizeHint().width() + frame))
+
+    def _keep_focus_visible(self, *_: object) -> None:
+        """Scroll to the widget with the focus after a section above it has unfolded."""
+        focused = QApplication.focusWidget()
+        if focused is not None and self.isAncestorOf(focused):
+            # The layout must be complete before scrolling.
+            QTimer.singleShot(0, focused, lambda: self.ensureWidgetVisible(focused, 0, 0))
 
 
 def without_margins(layout: QBoxLayout) -> QBoxLayout:

@@ -82,7 +82,7 @@ def images(proportion: GroupedProportion) -> str:
     text = QCoreApplication.translate("review", "{hits} of {total}").format(
         hits=formatting.number(proportion.hits), total=formatting.number(proportion.total)
     )
-    return f"{text} ({stated(proportion.stated, between)})"
+    return formatting.with_note(text, stated(proportion.stated, between))
 
 
 def stated(interval: Interval | Message, form: Callable[[Sequence[float]], str]) -> str:

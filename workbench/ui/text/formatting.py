@@ -221,9 +221,14 @@ def listed(names: Iterable[str]) -> str:
     return QCoreApplication.translate("words", ", ").join(names)
 
 
-def clauses(first: str, second: str) -> str:
-    """Join two parts of a sentence."""
-    return QCoreApplication.translate("words", "{first}; {second}").format(first=first, second=second)
+def clauses(*texts: str) -> str:
+    """Join parts of a sentence, those that are empty left out."""
+    return QCoreApplication.translate("words", "; ").join(filter(None, texts))
+
+
+def with_note(text: str, note: str) -> str:
+    """Return a text with a note in parentheses."""
+    return QCoreApplication.translate("words", "{text} ({note})").format(text=text, note=note)
 
 
 def sentences(*texts: str) -> str:
@@ -303,8 +308,8 @@ def profile_text(event: Profiled) -> str:
 
 
 def trouble_text(event: Trouble) -> str:
-    where = f" ({event.picture})" if event.picture else ""
-    return sentences(translate_message(event.what) + where, translate_message(event.done))
+    what = translate_message(event.what)
+    return sentences(with_note(what, event.picture) if event.picture else what, translate_message(event.done))
 
 
 def ending_text(event: Finished) -> str:
@@ -366,7 +371,7 @@ def result_text(metrics: dict[str, Any]) -> str:
     notes = short_results(metrics)
     if metrics.get("chosen_on") == "cross_fitted":
         notes.append(QCoreApplication.translate("words", "cross-fitted thresholds"))
-    return text + (f" ({listed(notes)})" if notes else "")
+    return with_note(text, listed(notes)) if notes else text
 
 
 def _verdict_result_text(metrics: dict[str, Any]) -> str:
@@ -409,7 +414,7 @@ def added_text(added: Added) -> str:
     if added.there:
         present = QCoreApplication.translate("Notifications", "already in the project: {n}")
         parts.append(present.format(n=number(added.there)))
-    return QCoreApplication.translate("Notifications", "; ").join(filter(None, (*parts, left_out_text(added.left_out))))
+    return clauses(*parts, left_out_text(added.left_out))
 
 
 def left_out_text(left_out: Sequence[tuple[str, str]]) -> str:
@@ -424,4 +429,4 @@ def left_out_text(left_out: Sequence[tuple[str, str]]) -> str:
     more = len(left_out) - _MAX_NAMED
     if more > 0:
         parts.append(QCoreApplication.translate("Notifications", "{n} more skipped").format(n=number(more)))
-    return QCoreApplication.translate("Notifications", "; ").join(parts)
+    return clauses(*parts)

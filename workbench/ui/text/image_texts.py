@@ -118,7 +118,8 @@ def _defects_text(count: int) -> str:
         return QCoreApplication.translate("PredictionOverlay", "Prediction: no defects")
     if count == 1:
         return QCoreApplication.translate("PredictionOverlay", "Prediction: 1 defect")
-    return QCoreApplication.translate("PredictionOverlay", "Prediction: {n} defects").format(n=count)
+    text = QCoreApplication.translate("PredictionOverlay", "Prediction: {n} defects")
+    return text.format(n=formatting.number(count))
 
 
 def regions_text(result: Prediction) -> str:
@@ -135,7 +136,7 @@ def with_input(text: str, result: Prediction) -> str:
     if result.input is None or result.input.ok:
         return text
     pattern = QCoreApplication.translate("PredictionOverlay", "{prediction}. Unlike the training images: {why}")
-    return pattern.format(prediction=text, why="; ".join(map(translate_message, result.input.why)))
+    return pattern.format(prediction=text, why=formatting.clauses(*map(translate_message, result.input.why)))
 
 
 def verdict_text(prediction: Prediction | Preview) -> str:

@@ -153,7 +153,7 @@ def _field(name: str, value: Any) -> str:
 def _times(count: int) -> str:
     if count == 1:
         return QCoreApplication.translate("findings", "once")
-    return QCoreApplication.translate("findings", "{n} times").format(n=count)
+    return QCoreApplication.translate("findings", "{n} times").format(n=formatting.number(count))
 
 
 def _moment(seconds: float) -> str:
@@ -233,7 +233,7 @@ def paired_difference_text(comparison: EvaluationComparison) -> str:
     ]
     few = Message("compare.few_parts", m=comparison.parts) if comparison.parts < MIN_PARTS else ""
     values = QCoreApplication.translate("findings", "{what}: {values}.")
-    values = values.format(what=measured, values="; ".join(differences))
+    values = values.format(what=measured, values=formatting.clauses(*differences))
     return formatting.sentences(values, translate_message(few))
 
 

@@ -13,7 +13,7 @@ import re
 from collections.abc import Callable, Sequence
 from functools import partial
 
-from PySide6.QtCore import QEvent, QMargins, QRect, QSettings, QSize, Qt, Signal, SignalInstance
+from PySide6.QtCore import QEvent, QMargins, QRect, QSettings, QSize, Qt, SignalInstance
 from PySide6.QtGui import QFont, QFontDatabase, QGuiApplication, QIcon, QPainter, QResizeEvent, QTextLayout
 from PySide6.QtWidgets import (
     QDoubleSpinBox,
@@ -121,8 +121,6 @@ class CollapsibleSection(QWidget):
 
     expanded: until the user folds or unfolds it.
     """
-
-    toggled = Signal(bool)
 
     def __init__(
         self,
