@@ -17,6 +17,7 @@ import pytest
 
 from tests.inference.batch.exported_runs import _BARE, Jittery, change_weights, run
 from tests.inference.conftest import GRAY_BIAS, GRAY_WEIGHTS, spotted, write_onnx
+from workbench.inference.batch import runner
 from workbench.inference.batch.export_package import self_test, verify_checks, write_checks
 from workbench.inference.io.image_io import read_image, write_png
 from workbench.inference.model_settings import load_settings, save_settings
@@ -34,6 +35,17 @@ def pictures(tmp_path) -> Path:
     (folder / "broken.jpg").write_bytes(b"\xff\xd8\xff\xe0 no picture")
     (folder / "empty.png").touch()
     return folder
+
+
+@pytest.fixture
+def run_here(capsys):
+    """Return a function that runs an export in this process, for what does not depend on the process."""
+
+    def main(export: Path, *arguments: object) -> subprocess.CompletedProcess[str]:
+        status = runner.main([*map(str, arguments)], export)
+        return subprocess.CompletedProcess(arguments, status, *capsys.readouterr())
+
+    return main
 
 
 def test_a_folder_of_images_becomes_a_folder_of_results(gray_export, pictures, tmp_path):
@@ -74,9 +86,10 @@ def test_a_folder_of_images_becomes_a_folder_of_results(gray_export, pictures, t
     assert not list(out.rglob("*.tmp"))
 
 
-def test_results_inside_of_the_input_folder_are_not_predicted(gray_export, pictures):
-    first = run(gray_export, ".", "--out", "results", "--json", cwd=pictures)
-    second = run(gray_export, ".", "--out", "results", "--json", "--no-overlays", cwd=pictures)
+def test_results_inside_of_the_input_folder_are_not_predicted(gray_export, pictures, run_here, monkeypatch):
+    monkeypatch.chdir(pictures)
+    first = run_here(gray_export, ".", "--out", "results", "--json")
+    second = run_here(gray_export, ".", "--out", "results", "--json", "--no-overlays")
     assert first.returncode == second.returncode == 0, second.stderr
     first, second = json.loads(first.stdout), json.loads(second.stdout)
     assert [entry["path"] for entry in first["pictures"]] == [entry["path"] for entry in second["pictures"]]
@@ -84,11 +97,12 @@ def test_results_inside_of_the_input_folder_are_not_predicted(gray_export, pictu
     assert [entry["regions"] for entry in first["pictures"]] == [entry["regions"] for entry in second["pictures"]]
 
 
-def test_same_names_from_two_folders_and_a_pattern(gray_export, tmp_path):
+def test_same_names_from_two_folders_and_a_pattern(gray_export, tmp_path, run_here, monkeypatch):
+    monkeypatch.chdir(gray_export.parent)
     rng = np.random.default_rng(3)
     for lot in ("one", "two"):
         write_png(tmp_path / lot / "p.png", spotted(rng, 40, 40))
-    done = run(gray_export, tmp_path / "one" / "p.png", tmp_path / "t*" / "*.png", tmp_path / "two" / "p.png")
+    done = run_here(gray_export, tmp_path / "one" / "p.png", tmp_path / "t*" / "*.png", tmp_path / "two" / "p.png")
     assert done.returncode == 0, done.stderr
     out = gray_export.parent / "results"
     assert sorted(path.relative_to(out).as_posix() for path in out.rglob("*.png")) == [
@@ -111,14 +125,26 @@ def test_verdicts(verdict_export, tmp_path):
 
 
 @pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        ((), "name at least one image"),
+        (("x.png", "--engine", "magic"), "invalid choice"),
+        (("x.png", "--threads", "-1"), "threads"),
+        (("x.png", "--self-test", "--skip-self-test"), "not allowed with"),
+    ],
+)
+def test_wrong_arguments_end_the_program_with_one_sentence(gray_export, arguments, words, capsys):
+    with pytest.raises(SystemExit) as end:
+        runner.main(arguments, gray_export)
+    assert end.value.code == 2 and words in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
     ("arguments", "status", "words"),
     [
-        ((), 2, "name at least one image"),
-        (("x.png", "--engine", "magic"), 2, "invalid choice"),
-        (("x.png", "--threads", "-1"), 2, "threads"),
-        (("x.png", "--self-test", "--skip-self-test"), 2, "not allowed with"),
         (("nothing here.png",), 1, "nothing here.png: there is no such file"),
-        (("x.png", "--engine", "paddle"), 1, "no network for the engine 'paddle'"),
+        pytest.param(("x.png", "--engine", "paddle"), 1, "no network for the engine 'paddle'", marks=pytest.mark.slow),
+        pytest.param((), 2, "name at least one image", marks=pytest.mark.slow),
         (("--self-test",), 0, ""),
     ],
 )
@@ -131,16 +157,16 @@ def test_exit_status_and_one_sentence(gray_export, arguments, status, words):
         assert "Self-test passed" in done.stdout
 
 
-def test_broken_images_only_is_a_problem_with_a_reason(gray_export, tmp_path):
+def test_broken_images_only_is_a_problem_with_a_reason(gray_export, tmp_path, run_here):
     (tmp_path / "x.png").touch()
-    done = run(gray_export, tmp_path / "x.png", "--json")
+    done = run_here(gray_export, tmp_path / "x.png", "--json")
     assert done.returncode == 1
     assert json.loads(done.stdout) == {"error": "None of the images has a result: the file is empty."}
 
 
-def test_a_network_without_results_is_one_sentence_with_one_period(gray_export, pictures):
+def test_a_network_without_results_is_one_sentence_with_one_period(gray_export, pictures, run_here):
     write_onnx(gray_export / "network.onnx", np.full((3, 1), np.nan), np.zeros(3))
-    done = run(gray_export, pictures, "--skip-self-test", "--json", "--out", gray_export.parent / "out")
+    done = run_here(gray_export, pictures, "--skip-self-test", "--json", "--out", gray_export.parent / "out")
     why = "None of the images has a result: The network answered with numbers that are not finite."
     assert done.returncode == 1 and json.loads(done.stdout) == {"error": why}
 
@@ -159,9 +185,9 @@ runpy.run_path(sys.argv[0], run_name="__main__")
     assert done.returncode == 1 and done.stderr.startswith("There is not enough memory.")
 
 
-def test_results_that_cannot_be_written_are_reported_in_a_sentence(gray_export, pictures, tmp_path):
+def test_results_that_cannot_be_written_are_reported_in_a_sentence(gray_export, pictures, tmp_path, run_here):
     (tmp_path / "taken").touch()
-    done = run(gray_export, pictures, "--out", tmp_path / "taken")
+    done = run_here(gray_export, pictures, "--out", tmp_path / "taken")
     assert done.returncode == 1 and "Traceback" not in done.stderr
     assert "taken" in done.stderr.splitlines()[-1]
 
