@@ -48,7 +48,7 @@ def image(tmp_path):
     return tmp_path / "in" / "a.png"
 
 
-@pytest.mark.parametrize("closed", [(2,), (1,), (0, 1, 2)])
+@pytest.mark.parametrize("closed", [(2,), pytest.param((1,), marks=pytest.mark.slow), (0, 1, 2)])
 def test_missing_streams(gray_export, image, tmp_path, closed):
     out = tmp_path / "out"
     command = [sys.executable, gray_export / "predict.py", image, "--out", out, "--json"]
@@ -66,7 +66,7 @@ def test_missing_streams(gray_export, image, tmp_path, closed):
     [
         (["nothing here.png"], 1, "there is no such file"),
         (["--no-such-option"], 2, "unrecognized arguments"),
-        (["--self-test"], 0, "Self-test passed"),
+        pytest.param(["--self-test"], 0, "Self-test passed", marks=pytest.mark.slow),
     ],
 )
 def test_reason_is_in_the_log(gray_export, tmp_path, arguments, status, words):
