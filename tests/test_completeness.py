@@ -11,9 +11,10 @@ import pytest
 
 from tests.syntax_trees import nodes
 from workbench.cli.log import TARGETS
-from workbench.core.documents import run_blocks
+from workbench.cli.verb_help import JSON_KEYS
+from workbench.core.evaluation.figures import MASK_METRICS
 from workbench.core.runs.export_options import LAYOUTS
-from workbench.core.runs.training_settings import Augmentation
+from workbench.core.runs.training_settings import Augmentation, value_name
 from workbench.inference.engines.registry import KINDS
 from workbench.ui.canvas.tools.tool_registry import TOOLS
 from workbench.ui.labels.history_panel import STEPS
@@ -51,8 +52,12 @@ def test_the_guide_names_the_key_of_each_tool(language, key):
 
 def test_each_export_format_and_augmentation_has_a_name():
     assert {*KINDS, *LAYOUTS} <= settings_texts._FORMATS.keys()
-    names = set(get_args(Augmentation))
-    assert names <= settings_texts._VALUES.keys() and names <= run_blocks._VALUES.keys()
+    assert [name for name in get_args(Augmentation) if value_name(name) is None] == []
+
+
+def test_each_metric_of_a_whole_model_is_listed_in_the_help():
+    keys = {metric.json_key for metric in MASK_METRICS if metric.scopes[0] in ("any", "good")}
+    assert keys <= JSON_KEYS["evaluate"][""].keys()
 
 
 def test_packages_of_the_log_targets_are_in_their_extra():

@@ -11000,64 +11000,8 @@
         <translation>灰度值</translation>
     </message>
     <message>
-        <source>Fast</source>
-        <translation>快速</translation>
-    </message>
-    <message>
-        <source>Balanced</source>
-        <translation>均衡</translation>
-    </message>
-    <message>
-        <source>Best</source>
-        <translation>最佳</translation>
-    </message>
-    <message>
-        <source>Plain</source>
-        <translation>普通</translation>
-    </message>
-    <message>
-        <source>Automatic</source>
-        <translation>自动</translation>
-    </message>
-    <message>
-        <source>Horizontal flip</source>
-        <translation>水平翻转</translation>
-    </message>
-    <message>
-        <source>Vertical flip</source>
-        <translation>垂直翻转</translation>
-    </message>
-    <message>
-        <source>90° rotations</source>
-        <translation>90° 旋转</translation>
-    </message>
-    <message>
-        <source>Rotation</source>
-        <translation>旋转</translation>
-    </message>
-    <message>
-        <source>Lighting and sharpness</source>
-        <translation>光照与清晰度</translation>
-    </message>
-    <message>
         <source>CPU</source>
         <translation>CPU</translation>
-    </message>
-    <message>
-        <source>Zoom</source>
-        <translation>缩放</translation>
-    </message>
-    <message>
-        <source>Brightness</source>
-        <translation>亮度</translation>
-    </message>
-    <message>
-        <source>Contrast</source>
-        <translation>对比度</translation>
-    </message>
-    <message>
-        <source>Noise</source>
-        <translation>噪声</translation>
     </message>
     <message>
         <source>GPU</source>

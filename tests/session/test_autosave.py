@@ -17,7 +17,7 @@ from workbench.core.project import annotation
 from workbench.core.project.project import Project
 from workbench.inference.io import file_access
 from workbench.session.journal import Journal, decode_records, encode_record
-from workbench.session.label import Label, MaskChanged, save_label
+from workbench.session.label import Label, MaskChanged, write_label
 from workbench.session.rescue_journal import apply_records
 
 
@@ -52,9 +52,9 @@ def test_copy_made_while_pixels_change_is_discarded(project):
     label.end([Rect(0, 0, 8, 1)], changed=True)
     label.begin()
     with pytest.raises(MaskChanged):
-        save_label(project, label, None, 0)
+        write_label(project, label, None, 0)
     label.end([], changed=False)
-    assert save_label(project, label, None, 0).counts == ((1, 8),)
+    assert write_label(project, label, None, 0).counts == ((1, 8),)
 
 
 def test_failed_save_is_reported_once_and_retried(opened, qtbot):

@@ -26,7 +26,7 @@ from workbench.core.project.history import StepRecording
 from workbench.core.project.project import Project
 from workbench.inference.io.image_io import write_png
 from workbench.session.journal import Journal
-from workbench.session.label import Label, MaskChanged, encode_band, load_label, save_label
+from workbench.session.label import Label, MaskChanged, encode_band, load_label, write_label
 from workbench.session.session import Session
 
 
@@ -142,7 +142,7 @@ def test_saved_mask_contains_whole_strokes_only(project):
     written = 0
     while written < 30 and time.monotonic() < end:
         try:
-            saved = save_label(project, label, None, 0)
+            saved = write_label(project, label, None, 0)
         except MaskChanged:
             continue
         label.saved_edits, label.stamp = saved.edits, saved.stamp
@@ -154,7 +154,7 @@ def test_saved_mask_contains_whole_strokes_only(project):
     painter.join()
     assert ids == {(0, 0), (1, 1)}
     if label.mask_unsaved:
-        save_label(project, label, None, 0)
+        write_label(project, label, None, 0)
     assert np.array_equal(annotation.load_mask(project, "a.png"), label.mask)
 
 
@@ -171,7 +171,7 @@ def test_stroke_during_encoding_is_saved(project, monkeypatch):
         return found
 
     monkeypatch.setattr("workbench.session.label.encode_band", paint_meanwhile)
-    saved = save_label(project, label, None, 0)
+    saved = write_label(project, label, None, 0)
     assert saved.edits == label.edits == 2 and saved.counts == ((1, 1),)
     assert annotation.load_mask(project, "a.png")[5, 5] == 1
 
@@ -192,7 +192,7 @@ def test_save_during_stroke_is_repeated_after_it(large):
 
 def test_image_marked_during_a_save_stays_marked_in_the_list(opened, qtbot, monkeypatch):
     going_on, states = threading.Event(), []
-    monkeypatch.setattr("workbench.session.autosave.save_label", lambda *a: going_on.wait(30) and save_label(*a))
+    monkeypatch.setattr("workbench.session.autosave.write_label", lambda *a: going_on.wait(30) and write_label(*a))
     opened.label_saved.connect(lambda saved: states.append(opened.rows[saved].status))
     opened.notes.set_status("started")
     opened.autosave.retry()
@@ -495,6 +495,6 @@ def test_saved_label_differs_only_by_the_edit(labeled_project):
     label = load_label(labeled_project, key, (96, 80))
     with label.changing([Rect(0, 0, 64, 64)]) as mask:
         mask[0, 0] = 1
-    saved = save_label(labeled_project, label, None, 0)
+    saved = write_label(labeled_project, label, None, 0)
     assert saved.content == load_label(labeled_project, key, (96, 80)).files.sums["mask"]
     assert np.array_equal(annotation.load_mask(labeled_project, key), label.mask) and not label.files.kept

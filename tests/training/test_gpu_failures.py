@@ -249,7 +249,7 @@ def test_run_of_a_gpu_that_is_resumed_on_a_cpu_warns_of_slow_steps(labeled_proje
     assert warned == ([] if reason == "plan.manual" else [Message("training.steps_slow")])
 
 
-def test_a_run_says_how_long_the_computer_slept(tmp_path, monkeypatch):
+def test_a_run_reports_how_long_the_computer_slept(tmp_path, monkeypatch):
     asleep = [700.0]
     monkeypatch.setattr(reporter, "_asleep_time", lambda: asleep[0])
     path = tmp_path / "events.jsonl"

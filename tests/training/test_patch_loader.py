@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import get_args
+
 import numpy as np
 import paddle
 import pytest
@@ -11,9 +13,10 @@ from workbench.core import problems
 from workbench.core.project import annotation
 from workbench.core.project.project import Project
 from workbench.core.runs.dataset import AddedImage
+from workbench.core.runs.training_settings import Augmentation
 from workbench.inference.io.image_io import write_png
 from workbench.training import networks
-from workbench.training.augment import PatchPose, augment_intensity, cut_patch
+from workbench.training.augment import PatchPose, augment_intensity, cut_patch, draw_pose
 from workbench.training.losses import IGNORED
 from workbench.training.patch_loader import ImageCache, PatchLoader, PatchSampler, defect_positions, shrink_mask
 
@@ -67,6 +70,17 @@ def test_batches_are_copied_to_a_gpu_from_page_locked_memory_without_waiting(lab
     assert not memory or all(source is one for source, (one, _) in zip(pinned._sources, copied[2:], strict=True))
     plain.close()
     pinned.close()
+
+
+@pytest.mark.parametrize("way", get_args(Augmentation))
+def test_each_augmentation_changes_a_pose_or_the_pixels(way):
+    pixels = np.random.default_rng(0).random((1, 16, 16), np.float32)
+    changed = False
+    for number in range(20):
+        pose = draw_pose(np.random.default_rng(number), [way])
+        patch = augment_intensity(pixels.copy(), np.random.default_rng(number), [way])
+        changed |= pose != PatchPose() or not np.array_equal(patch, pixels)
+    assert changed
 
 
 def test_gradients_of_the_lighting_exceed_the_tested_one():

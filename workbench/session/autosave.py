@@ -23,7 +23,7 @@ from workbench.core.project.project import Project
 from workbench.core.project.storage import remove_leftovers
 from workbench.inference.io.file_access import read_regular
 from workbench.session.journal import NoteChange
-from workbench.session.label import Label, MaskChanged, Saved, copy_labels, save_label
+from workbench.session.label import Label, MaskChanged, Saved, copy_labels, write_label
 from workbench.session.rescue_journal import LabelRecovery, ProjectJournal
 from workbench.session.tasks import Task, TaskRunner, ignore_failure
 
@@ -210,7 +210,7 @@ class Autosave(QObject):
 
         def work(_: Task) -> Saved | None:
             try:
-                saved = save_label(project, label, note, note_edits)
+                saved = write_label(project, label, note, note_edits)
                 if rescued:  # what the rescue journal holds is removed only if the folder really has it
                     project.check_folder()
                     if saved.counts is not None and content_sum(read_regular(path)) != saved.content:

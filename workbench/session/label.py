@@ -300,7 +300,7 @@ def load_label(project: Project, key: str, size: tuple[int, int]) -> Label:
     return label
 
 
-def save_label(project: Project, label: Label, note: Note | None, note_edits: int) -> Saved:
+def write_label(project: Project, label: Label, note: Note | None, note_edits: int) -> Saved:
     """Write the unsaved parts of a label, in the saving thread. note: a copy to write, None if the note is saved.
 
     Files that another program has written meanwhile are copied to `journal/kept` before they are replaced, see

@@ -25,6 +25,7 @@ from workbench.core.runs.events import Finished
 from workbench.core.runs.export_options import comparison_limits
 from workbench.core.runs.held_out import SPLITS
 from workbench.core.runs.run import Run
+from workbench.core.runs.training_settings import value_name
 from workbench.inference.model_settings import UNSURE, ModelSettings
 from workbench.inference.region_table import ANY_CLASS, CONDITIONS, REJECT, size_text
 
@@ -353,33 +354,10 @@ def _origin_blocks(run: Run) -> list[Block]:
     ]
 
 
-_VALUES = {
-    "fast": "value.fast",
-    "balanced": "value.balanced",
-    "best": "value.best",
-    True: "value.true",
-    False: "value.false",
-    None: "value.none",
-    "plain": "value.plain",
-    "auto": "value.auto",
-    "flip_horizontal": "value.flip_horizontal",
-    "flip_vertical": "value.flip_vertical",
-    "rotate_90": "value.rotate_90",
-    "rotate": "value.rotate",
-    "zoom": "value.zoom",
-    "brightness": "value.brightness",
-    "contrast": "value.contrast",
-    "noise": "value.noise",
-    "lighting": "value.lighting",
-}
-
-
 def _value(value: Any) -> str:
     if isinstance(value, list):
         return join("list.comma", [_value(entry) for entry in value])
-    if isinstance(value, (str, bool)) or value is None:
-        return Message(_VALUES[value]) if value in _VALUES else str(value)
-    return f"{value:.6g}" if isinstance(value, float) else str(value)
+    return value_name(value) or (f"{value:.6g}" if isinstance(value, float) else str(value))
 
 
 # --- other parts -----------------------------------------------------------------------------------------------

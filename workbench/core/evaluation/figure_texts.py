@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from workbench.core.evaluation.figures import Alert, Figure, Figures, Scope
+from workbench.core.evaluation.figures import METRICS, Alert, Figure, Figures, Scope
 from workbench.core.evaluation.intervals import Interval
 from workbench.core.evaluation.stored_predictions import ANY, ImageCounts
 from workbench.core.messages import Message, join, recognize
@@ -27,7 +27,6 @@ _ALERTS: Mapping[Alert, str] = {
     "one_class": "report.one_class",
     "wrong_class": "report.wrong_class",
 }
-_PLAIN = ("recall_right_class", "region_precision_right_class", "false_alarms", "accuracy", "missed_images")
 
 
 def metric_name(id: str) -> str:
@@ -45,8 +44,8 @@ def full_name(id: str, scope: Scope, name: str = "") -> str:
     metric = metric_name(id)
     if scope in ("class", "verdict", "pair"):
         return Message("figure.of_class", metric=metric, name=name)
-    if (scope == "any" and id in _PLAIN) or id == "false_alarm_images":
-        return metric  # says by itself what it counts
+    if METRICS[id].plain and scope == METRICS[id].scopes[0]:
+        return metric
     return Message("figure.of_mean_verdicts" if id == "f1" else f"figure.of_{scope}", metric=metric)
 
 
@@ -185,7 +184,7 @@ def mask_report(figures: Figures, um: float | None = None) -> dict[str, Any]:
     for id, row in means.items():
         report |= {id: row.value, f"{id}_interval": row.edges, f"{id}_mean": row.value}
     for row in [*any_defect.values(), figures.get("false_alarm_images", "good")]:
-        report |= _entries(row.id if row.id.endswith(("right_class", "images")) else f"{row.id}_any", row)
+        report |= _entries(row.metric.json_key, row)
     return report | {
         "any_defect": {_PIXELS.get(id, id): row.value for id, row in any_defect.items() if row.metric.unit == "ratio"},
         "per_class": {name: _class_report(figures, id) for id, name in figures.classes.items()},

@@ -41,7 +41,8 @@ class Metric:
     """Definition of a figure, with its texts in messages.txt: "figure." with its id, and with "_definition".
 
     statistic: value of sums over images. sums: of one image and a class id, a verdict, or ANY. counts: what the sums
-    count, "" for pixels. good: a high value is desirable. shown: in tables of classes.
+    count, "" for pixels. good: a high value is desirable. shown: in tables of classes. plain: the name says by itself
+    what is counted in the first scope.
     """
 
     id: str
@@ -52,6 +53,12 @@ class Metric:
     counts: Literal["defects", "regions", "images", "parts", ""] = ""
     good: bool = True
     shown: bool = True
+    plain: bool = False
+
+    @property
+    def json_key(self) -> str:
+        """Key of the value in its first scope, where all figures of an evaluation are in one JSON object."""
+        return self.id if self.plain and "good" not in self.scopes[1:] else f"{self.id}_{self.scopes[0]}"
 
 
 def _found(image: ImageCounts, id: int) -> Sums:
@@ -105,17 +112,17 @@ def _alarmed(image: ImageCounts, id: int) -> Sums:
 
 MASK_METRICS = (
     Metric("recall", "share", ("any", "class", "size"), ratio, _found, "defects"),
-    Metric("recall_right_class", "share", ("any", "class"), ratio, _found_right, "defects"),
+    Metric("recall_right_class", "share", ("any", "class"), ratio, _found_right, "defects", plain=True),
     Metric("region_precision", "share", ("any", "class"), ratio, _touching, "regions", shown=False),
-    Metric("region_precision_right_class", "share", ("any", "class"), ratio, _right_regions, "regions"),
-    Metric("false_alarms", "rate", ("any", "good", "class"), ratio, _alarms, "images", good=False),
+    Metric("region_precision_right_class", "share", ("any", "class"), ratio, _right_regions, "regions", plain=True),
+    Metric("false_alarms", "rate", ("any", "good", "class"), ratio, _alarms, "images", good=False, plain=True),
     Metric("dice", "ratio", ("any", "mean", "class"), dice, _pixels),
     Metric("iou", "ratio", ("any", "mean", "class"), iou, _pixels, shown=False),
     Metric("boundary_iou", "ratio", ("any", "mean", "class"), iou, _edges),
     Metric("pixel_precision", "ratio", ("any", "class"), ratio, _pixel_precision, shown=False),
     Metric("pixel_recall", "ratio", ("any", "class"), ratio, _pixel_recall, shown=False),
-    Metric("missed_images", "share", ("any",), ratio, _all_missed, "images", good=False),
-    Metric("false_alarm_images", "share", ("good",), ratio, _alarmed, "images", good=False),
+    Metric("missed_images", "share", ("any",), ratio, _all_missed, "images", good=False, plain=True),
+    Metric("false_alarm_images", "share", ("good",), ratio, _alarmed, "images", good=False, plain=True),
 )
 
 
@@ -144,7 +151,7 @@ def _verdict_f1(image: VerdictCount, name: str) -> Sums:
 
 
 VERDICT_METRICS = (
-    Metric("accuracy", "share", ("any",), ratio, _right, "images"),
+    Metric("accuracy", "share", ("any",), ratio, _right, "images", plain=True),
     Metric("verdict_recall", "share", ("verdict",), ratio, _verdict_recall, "images"),
     Metric("verdict_precision", "share", ("verdict",), ratio, _verdict_precision, "images"),
     Metric("f1", "ratio", ("verdict", "mean"), f1, _verdict_f1, "images"),

@@ -1,8 +1,7 @@
-"""Training settings of a run. The user chooses a few; `core.runs.planner` computes the others with reasons.
+"""Training settings: those of a run, and those that the user has changed for all runs of a project.
 
-Training settings that the user has fixed for a project, beyond model, minutes and device.
-
-Stored in `training.json` beside project.json, per kind of model. Settings not in it are computed for every run.
+`core.runs.planner` computes, with reasons, those that the user has not changed. The changed ones, beyond model, minutes
+and device, are stored per kind of model in `training.json` beside project.json.
 """
 
 from __future__ import annotations
@@ -14,7 +13,7 @@ from pydantic import ConfigDict, Field, ValidationError
 
 from workbench.core import problems
 from workbench.core.json_files import load_versioned
-from workbench.core.messages import Message, Text
+from workbench.core.messages import Message, Text, catalog
 from workbench.core.project.project import Project
 from workbench.core.project.storage import write_json
 from workbench.core.stored_model import StoredModel
@@ -29,6 +28,12 @@ MODELS: tuple[Model, ...] = get_args(Model)
 DEFAULT_MINUTES = 5.0
 MIN_MINUTES = 0.1  # of the controls in the window; a run may be shorter
 MAX_MINUTES = 60 * 24 * 14.0
+
+
+def value_name(value: object) -> str | None:
+    """Return the words for a value of a setting, such as "horizontal flip"; None for a number or a proper name."""
+    id = f"value.{value if isinstance(value, str) else str(value).lower()}"
+    return Message(id) if id in catalog() else None
 
 
 class TrainingSettings(StoredModel):

@@ -1,7 +1,4 @@
-"""Texts of the training settings: names, purposes, formatted values.
-
-Texts about exports: formats, agreement with the run, latency, accuracy lost by quantization.
-"""
+"""Texts of the training settings and of exports: names, purposes, formatted values."""
 
 from __future__ import annotations
 
@@ -10,7 +7,7 @@ from typing import Any
 
 from PySide6.QtCore import QT_TRANSLATE_NOOP, QCoreApplication
 
-from workbench.core.runs.training_settings import TrainingSettings, concerns
+from workbench.core.runs.training_settings import TrainingSettings, concerns, value_name
 from workbench.core.text_patterns import fill
 from workbench.ui.text import formatting
 from workbench.ui.text.formatting import number, translate_message
@@ -406,24 +403,10 @@ _OF_EXPERTS = frozenset(
 _WITHOUT_EFFECT = {"plain": {"width", "weights"}, "lite0": {"widths", "stem", "width"}}  # others: of ResNets
 _OF_RESNET = {"widths", "stem"}
 
-_VALUES: dict[str, str] = {
-    "fast": QT_TRANSLATE_NOOP("recipe", "Fast"),
-    "balanced": QT_TRANSLATE_NOOP("recipe", "Balanced"),
-    "best": QT_TRANSLATE_NOOP("recipe", "Best"),
-    "plain": QT_TRANSLATE_NOOP("recipe", "Plain"),
+_NAMES = {  # values that are proper names, or are explained here; the others: `training_settings.value_name`
     "lite0": "EfficientNet-Lite0",
     "resnet18": "ResNet-18",
     "resnet34": "ResNet-34",
-    "auto": QT_TRANSLATE_NOOP("recipe", "Automatic"),
-    "flip_horizontal": QT_TRANSLATE_NOOP("recipe", "Horizontal flip"),
-    "flip_vertical": QT_TRANSLATE_NOOP("recipe", "Vertical flip"),
-    "rotate_90": QT_TRANSLATE_NOOP("recipe", "90° rotations"),
-    "rotate": QT_TRANSLATE_NOOP("recipe", "Rotation"),
-    "zoom": QT_TRANSLATE_NOOP("recipe", "Zoom"),
-    "brightness": QT_TRANSLATE_NOOP("recipe", "Brightness"),
-    "contrast": QT_TRANSLATE_NOOP("recipe", "Contrast"),
-    "noise": QT_TRANSLATE_NOOP("recipe", "Noise"),
-    "lighting": QT_TRANSLATE_NOOP("recipe", "Lighting and sharpness"),
     "cpu": QT_TRANSLATE_NOOP("recipe", "CPU"),
     "gpu": QT_TRANSLATE_NOOP("recipe", "GPU"),
     "adamw": "AdamW",
@@ -472,7 +455,10 @@ def reason(key: str, settings: TrainingSettings | None) -> str:
 
 def option(value: Any) -> str:
     """Return the text of one value of an enumeration."""
-    text = _VALUES.get(str(value))
+    if (name := value_name(value)) is not None:
+        text = translate_message(name)
+        return text[:1].upper() + text[1:]
+    text = _NAMES.get(str(value))
     return QCoreApplication.translate("recipe", text) if text is not None else str(value)
 
 

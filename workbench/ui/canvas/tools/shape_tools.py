@@ -1,7 +1,4 @@
-"""Tools that drag an outline: rectangle of whole pixels, inscribed ellipse, lasso, and box of suggestions.
-
-Round brushes measured in image pixels: current class, eraser, ignored areas and explicit background.
-"""
+"""Tools that drag an outline (rectangle, ellipse, lasso, box of suggestions), and round brushes."""
 
 from __future__ import annotations
 
