@@ -71,6 +71,15 @@ def test_results_equal_those_of_the_network(network_case):
         assert np.abs(output_of_onnx(model, batch) - output_of(net, batch)).max() < 2e-5
 
 
+# One network of each kind; converting the others takes longer and runs the same code.
+USUAL = ("slim", "plain", "small verdicts", "lite0")
+
+
+@pytest.mark.parametrize(
+    "network_case",
+    [name if name in USUAL else pytest.param(name, marks=pytest.mark.slow) for name in NETWORKS],
+    indirect=True,
+)
 def test_features_of_the_saved_program_equal_those_of_the_model(network_case, tmp_path):
     net, channels, side = network_case
     settings = TrainingSettings(model="unet" if side is None else "resnet", channels=channels, input_size=side or 224)
