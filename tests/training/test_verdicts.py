@@ -37,7 +37,8 @@ def test_run_of_a_project_from_elsewhere_gives_what_it_gives_here(trained_resnet
     image = scratched(np.random.default_rng(11))[0]
     expected = open_predictor(trained_resnet.best).predict(image, keep_heat=True)
     monkeypatch.setattr(sources, "_allowed", {})
-    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path))
+    for name in ("XDG_CONFIG_HOME", "WIN_PD_OVERRIDE_APPDATA", "WIN_PD_OVERRIDE_LOCAL_APPDATA"):
+        monkeypatch.setenv(name, str(tmp_path))
     predictor = open_predictor(trained_resnet.best)
     found = predictor.predict(image, keep_heat=True)
     assert isinstance(predictor.engine, ContainedEngine) and found.scores == pytest.approx(expected.scores, abs=1e-5)

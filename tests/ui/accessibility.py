@@ -24,11 +24,15 @@ from PySide6.QtWidgets import (
 
 
 def focusable(root: QWidget) -> Iterator[QWidget]:
-    """Yield the widgets below `root` that take the focus by Tab or by click; parts of Qt's own widgets are left out."""
+    """Yield the widgets below `root` that take the focus by Tab or by click.
+
+    Parts of Qt's own widgets and fields whose label has no text yet are left out.
+    """
+    unused = [label.buddy() for label in root.findChildren(QLabel) if not used(label)]
     for widget in root.findChildren(QWidget):
         if widget.focusPolicy() == Qt.FocusPolicy.NoFocus or isinstance(widget, (QScrollBar, QHeaderView, QToolBar)):
             continue
-        if widget.objectName().startswith("qt_") or is_part(widget) or not used(widget):
+        if widget.objectName().startswith("qt_") or is_part(widget) or not used(widget) or widget in unused:
             continue
         yield widget
 

@@ -294,7 +294,8 @@ def endless_run(request, tmp_path, monkeypatch):
     if request.param == "foreign":
         run.adopted_path.unlink()
         monkeypatch.setattr(sources, "_allowed", {})
-        monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "elsewhere"))
+        for name in ("XDG_CONFIG_HOME", "WIN_PD_OVERRIDE_APPDATA", "WIN_PD_OVERRIDE_LOCAL_APPDATA"):
+            monkeypatch.setenv(name, str(tmp_path / "elsewhere"))
     return run
 
 
