@@ -7,8 +7,7 @@ import sys
 
 import pytest
 
-# A program that sets a handler of SIGBREAK and gets a console is ended by Ctrl+Break; the handler is not called.
-_BREAK = "its C library passes Ctrl+C, but not Ctrl+Break, to handlers of signals (msvcrt_console_handler)"
+_BREAK = "Ctrl+Break ends a program in C with a handler from SetConsoleCtrlHandler without a call of the handler"
 
 # Test, without its parameters, to what shows that the fault is Wine's.
 FAULTS = {
