@@ -3621,10 +3621,6 @@
         <translation>差异的不透明度</translation>
     </message>
     <message>
-        <source>Use current image</source>
-        <translation>使用当前图片</translation>
-    </message>
-    <message>
         <source>No reference image</source>
         <translation>没有良品参考图</translation>
     </message>
@@ -3651,6 +3647,10 @@
     <message>
         <source>Difference</source>
         <translation>差异</translation>
+    </message>
+    <message>
+        <source>Use this image</source>
+        <translation>使用当前图片</translation>
     </message>
     <message>
         <source>Use the current image as the defect-free reference image</source>

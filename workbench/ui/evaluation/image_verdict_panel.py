@@ -163,6 +163,7 @@ class ImageVerdictPanel(QWidget):
         self.curves = QWidget()  # shown by the owner
         self._curves = QVBoxLayout(self.curves)
         self._curves.setContentsMargins(0, 0, 0, 0)
+        self.warning.layout().setContentsMargins(0, 4, 0, 4)
         column.addWidget(self.warning)
         for label in (self.caught, self.false, self.band, self.limit, self.note, self.ranking):
             label.setWordWrap(True)

@@ -248,7 +248,7 @@ class LayersPanel(QWidget):
         self.difference.check.toggled.connect(comparison.switch)
         self.reference = ElidedLabel(Qt.TextElideMode.ElideMiddle, tip=False)
         self.reference.setObjectName("muted")
-        self.choose = QPushButton(self.tr("Use current image"))
+        self.choose = QPushButton(self.tr("Use this image"))
         self.choose.setToolTip(self.tr("Use the current image as the defect-free reference image"))
         self.choose.clicked.connect(comparison.choose)
         row = in_row((self.reference, 1), self.choose, spacing=6)

@@ -109,7 +109,7 @@ class ResultsModel(QAbstractTableModel):
         if column == 4:
             largest = row.largest
             return "" if largest is None else formatting.region_area(largest.area, largest.area_um2, self._largest)
-        return "" if row.why else f"{row.milliseconds:.0f}"
+        return "" if row.why else formatting.number(row.milliseconds)
 
 
 def _remarks(row: ImagePredicted) -> str:
