@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import shutil
 import sys
 import tempfile
@@ -144,9 +145,10 @@ NAMES = st.text(
     max_size=30,
 )
 CLASS_NAMES = NAMES.map(str.strip).filter(bool)
+FORBIDDEN, ENDS = (':"|', ". ") if sys.platform == "win32" else ("", "")  # in names of files, and at their ends
 IMAGE_NAMES = (
-    st.text(st.sampled_from("#:,;\"'| .%_-&aA0é\u0301孔😀/"), min_size=1, max_size=20)
-    .map(lambda name: "/".join(part.lstrip(".") for part in name.split("/") if part.lstrip(".")))
+    st.text(st.sampled_from(sorted(set("#:,;\"'| .%_-&aA0é\u0301孔😀/") - set(FORBIDDEN))), min_size=1, max_size=20)
+    .map(lambda name: "/".join(part.lstrip(".").rstrip(ENDS) for part in name.split("/") if part.strip("." + ENDS)))
     .filter(bool)
 )
 
@@ -154,7 +156,7 @@ IMAGE_NAMES = (
 def check_any_names(tmp_path, data, formats) -> None:
     classes = data.draw(st.lists(CLASS_NAMES | st.sampled_from(CLASSES), min_size=1, max_size=6, unique=True))
     verdicts = data.draw(st.lists(NAMES | st.sampled_from(VERDICTS), max_size=5, unique=True))
-    names = data.draw(st.lists(IMAGE_NAMES, min_size=1, max_size=6, unique=True))
+    names = data.draw(st.lists(IMAGE_NAMES, min_size=1, max_size=6, unique_by=os.path.normcase))
     suffixes = data.draw(st.lists(st.sampled_from((".png", ".bmp")), min_size=len(names), max_size=len(names)))
     images = [name + suffix for name, suffix in zip(names, suffixes)]
     splits = data.draw(st.booleans())
