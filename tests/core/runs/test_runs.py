@@ -46,6 +46,16 @@ def test_runs_created_within_one_second_have_different_names(labeled_project):
         find_run(labeled_project.root, "no such run")
 
 
+def test_runs_stay_in_order_when_the_clock_is_set_back(labeled_project, monkeypatch):
+    names = []
+    for moment in ("20261025-025930", "20261025-020010", "20000101-000000", "20261101-120000"):
+        clock = SimpleNamespace(strftime=lambda form, moment=moment: moment)
+        monkeypatch.setattr("workbench.core.runs.run.time", clock)
+        names.append(create_run(labeled_project, request("unet", epochs=1)).name)
+    assert names[1:3] == ["20261025-025931-unet", "20261025-025932-unet"] and names[3] == "20261101-120000-unet"
+    assert [run.name for run in list_runs(labeled_project.root)] == names
+
+
 def test_training_images_of_the_initial_run_are_not_held_out(project):
     fill_project(project, 20)
     project.file.grouping = Grouping(rule="each")

@@ -22,7 +22,7 @@ import time
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass, field
-from datetime import datetime
+from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any, Protocol, TypeVar
 
@@ -380,7 +380,7 @@ def _keep_labels(project: Project, run: Run, dataset: Dataset) -> None:
 
 def new_run_folder(project: Project, model: str) -> Run:
     """Create an empty run folder with the present time in its name. Raises CannotWrite, LinkOutsideFolder."""
-    for name in numbered_names(f"{time.strftime('%Y%m%d-%H%M%S')}-{model}"):
+    for name in numbered_names(f"{_time_of_new_run(project.root)}-{model}"):
         root = project.root / "runs" / name
         check_links(project.root, root)
         try:
@@ -392,6 +392,17 @@ def new_run_folder(project: Project, model: str) -> Run:
         except OSError as error:
             raise problems.CannotWrite.of(root, error) from error
     raise AssertionError("numbered names never end")
+
+
+def _time_of_new_run(project_root: Path) -> str:
+    """Return the present time, or one second after the newest run if the clock was set back: runs stay in order."""
+    form = "%Y%m%d-%H%M%S"
+    now = time.strftime(form)
+    newest = max((run.name[:15] for run in list_runs(project_root) if re.match(r"\d{8}-\d{6}", run.name)), default=now)
+    if newest > now:
+        with suppress(ValueError):  # no date
+            return (datetime.strptime(newest, form) + timedelta(seconds=1)).strftime(form)
+    return now
 
 
 def write_settings(run: Run, settings: TrainingSettings) -> None:

@@ -39,6 +39,7 @@ from workbench.ui.shell.model_in_use import ExportQuestion, ModelChip, ModelOffe
 from workbench.ui.shell.notifications import Notifications
 from workbench.ui.shell.stage_bar import add_stage_bar
 from workbench.ui.shell.status_bar import StatusBar
+from workbench.ui.shell.taskbar_progress import TaskbarProgress
 from workbench.ui.shell.tool_strip import ToolColumn
 from workbench.ui.shell.welcome import Welcome
 from workbench.ui.shell.workspace import MissingFolder, SidePanel, WindowState, Workspace
@@ -283,6 +284,7 @@ class Window(QMainWindow):
         self.model_offer = ModelOffer(session, services.training, services.adoption, services.run_list, self.messages)
         self.export_question = ExportQuestion(services.export_job, services.run_list, services.workflow, self)
         self.missing_folder = MissingFolder(self, session, self.messages)
+        self.taskbar = TaskbarProgress(services.training, self)
         self._context = CommandContext(
             session=session,
             requests=DialogRequests(self),
