@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from workbench.core.project.annotation import Note
-from workbench.core.project.grouping import group, number_series
+from workbench.core.project.grouping import number_series
 from workbench.core.project.project import Grouping
 from workbench.core.project.storage import write_json
 from workbench.core.runs.dataset import Dataset
@@ -119,28 +119,6 @@ def test_no_image_is_left_out_of_few_or_with_a_rule_of_the_user(project):
     split(project, items)
     project.file.grouping = Grouping(rule="folder")
     assert not border_images(project, items, set())
-
-
-def test_a_fifth_of_few_images_of_each_verdict_is_held_out(project):
-    for count in (10, 20):
-        items = [
-            Item(key=f"{kind}_{n * n:03d}.png", width=100, height=100, verdict=kind)
-            for kind in "abcdef"
-            for n in range(count)
-        ]
-        group(project, items, {item.key: Note() for item in items})
-        splits = split(project, items)
-        for kind in "abcdef":
-            held_out = [splits[item.key] == "val" for item in items if item.verdict == kind]
-            assert held_out[: sum(not held for held in held_out)].count(True) == 0  # the end of the series
-            assert count // 8 <= sum(held_out) <= count // 4
-
-
-def test_series_of_a_verdict_that_has_many_are_not_divided(project):
-    items = [item for lot in "abcdefgh" for item in series(lot, 30, verdict="good")]
-    expected = number_series([item.key for item in items])
-    group(project, items, {item.key: Note() for item in items})
-    assert len({item.group for item in items}) == len(expected)
 
 
 def test_class_on_two_parts_stays_in_training(project):

@@ -7,7 +7,6 @@ import hashlib
 import re
 import threading
 import time
-from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import NoReturn, Protocol
@@ -24,7 +23,6 @@ from workbench.inference.io.file_access import read_regular
 _SEARCH_TIMEOUT = 1.0  # seconds of CPU time for one name; ordinary patterns take microseconds
 _TOTAL_TIMEOUT = 5.0  # seconds for all slow names together
 _SLOW_SEARCH = 0.01  # seconds; a search that takes longer counts as slow
-_FEW_SERIES = 5  # of a verdict; with as many, one of them is a fifth
 
 
 class FileTable:
@@ -134,8 +132,6 @@ class GroupedImage(Protocol):
     group: str
     width: int
     height: int
-    verdict: str | None
-    classes: list[int]
 
 
 def group(
@@ -174,9 +170,6 @@ def _auto_groups(project: Project, items: Sequence[GroupedImage]) -> dict[str, s
     Cameras number images in the order of parts, so the last number of a name indicates best which images belong
     together: names that differ in numbers only are sorted by it and split, at the widest gaps, into short series.
     """
-    series = number_series([item.key for item in items])
-    if not any(item.classes for item in items):
-        series = _divide_few(series, {item.key: item.verdict for item in items})
     parent = {item.key: item.key for item in items}
 
     def find(key: str) -> str:
@@ -185,7 +178,7 @@ def _auto_groups(project: Project, items: Sequence[GroupedImage]) -> dict[str, s
             key = parent[key]
         return key
 
-    for chunk in series:
+    for chunk in number_series([item.key for item in items]):
         for key in chunk[1:]:
             parent[find(key)] = find(chunk[0])
     for a, b in near_duplicates(project, items):
@@ -202,25 +195,6 @@ def number_series(keys: Sequence[str]) -> list[list[str]]:
             series.setdefault(skeleton, []).append((number, key))
     target = max(1, min(10, len(keys) // 20))
     return [[key for _, key in chunk] for members in series.values() for chunk in _cut(sorted(members), target)]
-
-
-def _divide_few(series: list[list[str]], verdicts: Mapping[str, str | None]) -> list[list[str]]:
-    """Cut the series of a verdict that has fewer than five into pieces of at most a fifth of its images.
-
-    A series is held out as a whole, so up to half of the images would be. One with several verdicts stays as it is.
-    """
-    shown = [{verdicts[key] for key in keys} for keys in series]
-    counts, images = Counter(verdict for kinds in shown for verdict in kinds), Counter(verdicts.values())
-    result = []
-    for keys, kinds in zip(series, shown):
-        verdict = next(iter(kinds))
-        if len(kinds) > 1 or counts[verdict] >= _FEW_SERIES:
-            result.append(keys)
-            continue
-        members = [(split_number(key)[1] or 0, key) for key in keys]
-        pieces = _cut(members, max(1, images[verdict] // (2 * _FEW_SERIES)))
-        result += [[key for _, key in piece] for piece in pieces]
-    return result
 
 
 def groups_by_name(keys: Sequence[str], rule: Grouping, note_groups: Mapping[str, str]) -> dict[str, str]:
