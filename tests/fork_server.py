@@ -42,7 +42,10 @@ class IdleThreads(importlib.abc.MetaPathFinder):
         if fullname != "onnxruntime":
             return None
         sys.meta_path.remove(self)
-        spec = importlib.util.find_spec(fullname)
+        try:
+            spec = importlib.util.find_spec(fullname)
+        finally:
+            sys.meta_path.insert(0, self)  # for a later import: this call may only ask whether the module is installed
         if spec is not None and spec.loader is not None:
             execute = spec.loader.exec_module
 

@@ -181,6 +181,7 @@ def test_an_interrupted_wait_stops_all_processes(monkeypatch):
 
     monkeypatch.setattr(http_server, "_Worker", Worker)
     monkeypatch.setattr(http_server.connection, "wait", wait)
+    monkeypatch.setenv("PYTHONSAFEPATH", "1")  # the server sets it
     limits = http_server.Limits()
     with contextlib.closing(socket.socket()) as bound:
         plan = http_server.ServerPlan(folder="", engine="", threads=None, token=None, limits=limits, workers=2)

@@ -13,6 +13,7 @@ from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 from itertools import combinations
+from pathlib import Path
 from types import MappingProxyType
 from typing import Literal
 
@@ -27,6 +28,7 @@ from workbench.core.project.annotation import has_label_files, ids_in, load_trut
 from workbench.core.project.grouping import group
 from workbench.core.project.label_transaction import SaveRecords
 from workbench.core.project.project import DONT_CARE, MAX_CLASS_ID, NOT_LABELED, ClassInfo, Project
+from workbench.core.project.storage import inside, write_bytes
 from workbench.core.runs.held_out import (
     FEWEST_PARTS,
     Item,
@@ -40,6 +42,8 @@ from workbench.core.runs.held_out import (
 from workbench.core.stored_model import StoredModel
 from workbench.core.text_patterns import as_text, is_text
 from workbench.inference.inspection_area import InspectionArea
+from workbench.inference.io import file_access
+from workbench.inference.io.file_access import read_regular
 from workbench.inference.io.opencv import cv2
 
 LabelKind = Literal["unet", "resnet"]  # what is learned from: masks, or verdicts
@@ -476,3 +480,19 @@ def advise_masks(project: Project, training: list[Item], scale: float) -> list[s
     if scale > 0.5:
         return []
     return [Message("plan.reduced", n=f"{1 / scale:.1f}", m=round(_MIN_THICKNESS / scale))]
+
+
+def keep_labels(project: Project, dataset: Dataset, folder: Path) -> None:
+    """Copy the masks of the validation/test images to `folder` of the run, and record their hashes.
+
+    One may have been saved since they were collected. Raises MaskBroken, LabelHeld, CannotWrite.
+    """
+    for item in dataset.of("val", "test") if dataset.model == "unet" else ():
+        path = project.mask_path(item.key)
+        try:
+            data = read_regular(path)
+        except OSError as error:
+            kind = problems.LabelHeld if isinstance(error, PermissionError) else problems.MaskBroken
+            raise kind(path=str(path), why=file_access.reason(error)) from error
+        write_bytes(inside(folder, f"{item.key}.png"), data, root=folder.parent)
+        item.mask_hash = hashlib.sha256(data).hexdigest()[:16]

@@ -15,7 +15,6 @@ of the run that is used by default, and the summary of a run's events that it is
 
 from __future__ import annotations
 
-import hashlib
 import os
 import re
 import time
@@ -31,8 +30,8 @@ from workbench.core.json_files import load_json, load_versioned
 from workbench.core.messages import Message, messages_to_json, restore_messages
 from workbench.core.project.grouping import find_duplicates
 from workbench.core.project.project import Project, read_project_file
-from workbench.core.project.storage import check_links, inside, write_bytes, write_json
-from workbench.core.runs.dataset import Dataset, collect
+from workbench.core.project.storage import check_links, write_json
+from workbench.core.runs.dataset import Dataset, collect, keep_labels
 from workbench.core.runs.events import Evaluated, Event, Failed, Finished, Started, Step, decode, line_start
 from workbench.core.runs.good_images import CLASS, anomaly_class, collect_good, plan_good
 from workbench.core.runs.launch import check_gpu_build, check_several_gpus, divide_batch
@@ -40,8 +39,7 @@ from workbench.core.runs.network_stats import prune_settings
 from workbench.core.runs.planner import plan
 from workbench.core.runs.training_settings import TrainingSettings
 from workbench.core.text_patterns import numbered_names
-from workbench.inference.io import file_access
-from workbench.inference.io.file_access import make_folder, read_regular
+from workbench.inference.io.file_access import make_folder
 from workbench.inference.io.json_io import read_lines
 
 _EARLY = 0.2  # share of the planned training below which a run that was not completed counts as interrupted
@@ -359,23 +357,10 @@ def create_run(project: Project, request: TrainingSettings) -> Run:
         project.add_class(CLASS)
     dataset, settings = plan_run(project, request)
     run = new_run_folder(project, request.model)
-    _keep_labels(project, run, dataset)
+    keep_labels(project, dataset, run.held_out)
     write_json(run.dataset_path, dataset.model_dump(mode="json"))
     write_settings(run, settings)
     return run
-
-
-def _keep_labels(project: Project, run: Run, dataset: Dataset) -> None:
-    """Copy the masks of the validation/test images, and record their hashes: one may have been saved meanwhile."""
-    for item in dataset.of("val", "test") if dataset.model == "unet" else ():
-        path = project.mask_path(item.key)
-        try:
-            data = read_regular(path)
-        except OSError as error:
-            kind = problems.LabelHeld if isinstance(error, PermissionError) else problems.MaskBroken
-            raise kind(path=str(path), why=file_access.reason(error)) from error
-        write_bytes(inside(run.held_out, f"{item.key}.png"), data, root=run.root)
-        item.mask_hash = hashlib.sha256(data).hexdigest()[:16]
 
 
 def new_run_folder(project: Project, model: str) -> Run:
