@@ -272,12 +272,12 @@ def test_time_of_a_run_does_not_include_the_sleep_of_the_computer(monkeypatch):
         return 1
 
     monkeypatch.setattr(reporter.sys, "platform", "win32")
-    kernel = types.SimpleNamespace(QueryUnbiasedInterruptTime=query)
+    kernel = types.SimpleNamespace(QueryUnbiasedInterruptTime=query, GetTickCount64=lambda: int(1000 * seconds[0]))
     monkeypatch.setattr(ctypes, "windll", types.SimpleNamespace(kernel32=kernel), raising=False)
     monkeypatch.setattr(reporter.time, "perf_counter", lambda: seconds[0])
     clock = Clock()
     awake[0], seconds[0] = awake[0] + 60, seconds[0] + 60 + 8 * 3600
-    assert clock.elapsed == pytest.approx(60)
+    assert clock.elapsed == pytest.approx(60) and clock.slept_minutes() == 8 * 60
     monkeypatch.setattr(reporter.sys, "platform", "linux")  # where `perf_counter` stands still
     clock = Clock()
     seconds[0] += 60
